@@ -60,7 +60,7 @@ status 1 when something happened that never may.
   --most N       with --year: at most N incidents of each kind (default: as many as a year has)
   --one-launcher with --year: one launcher has all regions (default: each has its own)
   --min-ready N  with --year: standby nodes (default: 0)
-  --standby      ten days of demand instead: idle standby nodes and waits, with the forecast and with the best constant (default: off);
+  --standby      ten traces of demand instead: requests served at once and idle standby nodes of each way (default: off);
                  with --year: each month of a year
   -h, --help     this text
 

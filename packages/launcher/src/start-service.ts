@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { Launcher } from '@nodepool/core/launcher';
+import { FEATURES, Launcher } from '@nodepool/core/launcher';
 import { ensureTokenKey, stateDirOf } from '@nodepool/core/config';
 import type { Config, Logger } from '@nodepool/core';
 import type { ConditionSource } from '@nodepool/core/service';
@@ -14,7 +14,7 @@ import {
   type ServiceContext,
   type ShownConditions,
 } from '@nodepool/daemon';
-import { History, StandbyForecasts } from '@nodepool/history';
+import { History, standbyTargets, type StandbyCurve } from '@nodepool/history';
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import { COMMAND_LINE, type LauncherArguments } from './arguments.js';
 import { LeaseCertificates } from './certificates/lease-certificates.js';
@@ -41,7 +41,7 @@ export interface LauncherContext {
   readonly logger: Logger;
   readonly activity: ActivityLog;
   readonly history: History;
-  readonly forecasts: StandbyForecasts;
+  readonly standbyCurves: () => readonly StandbyCurve[];
   /** Free space of the state directory. */
   readonly space: DiskSpace;
   /** The key for tokens in the embedded database, made on the first call; `undefined`: the database is another one. */
@@ -68,12 +68,10 @@ export function launcherRuntime(runtime: Launcher, context: LauncherContext): Da
       traces.start();
       context.history.follow(runtime);
       await runtime.start(webUrl);
-      context.forecasts.start(runtime);
     },
     async reconfigure(next) {
       await runtime.reconfigure(next);
       await context.history.configure(next.history);
-      context.forecasts.configure(next.labels.values());
       config = next;
     },
     get notReady() {
@@ -82,7 +80,6 @@ export function launcherRuntime(runtime: Launcher, context: LauncherContext): Da
     drain: (deadlineMs) => runtime.drain(deadlineMs),
     endOrders: () => runtime.endOrders(),
     async stop() {
-      context.forecasts.stop();
       certificates.close();
       await runtime.stop();
       await context.history.close();
@@ -167,14 +164,6 @@ function startHistory({ clock, logger, activity, env, config, args }: HistorySou
   });
 }
 
-function startForecasts({ clock, logger, env, config, args }: Omit<HistorySources, 'activity'>): StandbyForecasts {
-  const stateDir = stateDirOf({ stateDir: args.stateDir, env });
-  const path = join(stateDir, 'standby-demand.jsonl');
-  const forecasts = new StandbyForecasts({ clock, logger: logger.child({}, 'standby'), path });
-  forecasts.configure(config.labels.values());
-  return forecasts;
-}
-
 /**
  * Reads the configuration, connects to ZooKeeper, and starts the web server. Call `start` of the result next.
  * @throws ConfigError, NODEPOOL_WEB_LISTEN, NODEPOOL_STATE_DIR, NODEPOOL_STATSD, and ZK_BAD_ARGUMENTS for unusable TLS files
@@ -190,14 +179,16 @@ export function createService(context: ServiceContext<LauncherArguments>): Promi
     createRuntime({ zk, config, registry, logger, clock, hostname, version, args, env }) {
       const activity = new ActivityLog(metrics, clock);
       const history = startHistory({ config, clock, logger, activity, args, env });
-      const forecasts = startForecasts({ config, clock, logger, args, env });
       const stateDir = stateDirOf({ stateDir: args.stateDir, env });
+      const path = join(stateDir, 'standby-demand.jsonl');
+      const standby = standbyTargets({ logger: logger.child({}, 'standby'), path });
       const space = new DiskSpace(stateDir, hostname);
       const isEmbedded = config.zookeeper.servers.length === 0;
       const ownTokenKey = () => (isEmbedded ? ensureTokenKey(stateDir) : Promise.resolve(undefined));
       const options = { ...{ zk, config, registry, logger, clock, hostname, version, metrics: activity } };
-      const launcher = new Launcher({ ...options, announceLegacy: args.announceLegacy });
-      const own = { activity, history, forecasts, space, ownTokenKey };
+      const features = { ...FEATURES, standby: standby.make };
+      const launcher = new Launcher({ ...options, features, announceLegacy: args.announceLegacy });
+      const own = { activity, history, standbyCurves: standby.curves, space, ownTokenKey };
       return launcherRuntime(launcher, { zk, clock, hostname, version, env, logger, config, ...own });
     },
   });

@@ -4,9 +4,9 @@ import type { World } from '../world/world.js';
 import type { SimulatedLauncher } from './launcher.js';
 
 const REQUESTOR = 'NodePool:min-ready';
-/** The largest number of any forecast; some are above `at-most`, which must hold all the same. */
+/** The largest number of any launcher; some are above `at-most`, which must hold all the same. */
 const HIGHEST = 6;
-/** The largest `min-ready`, which applies without a forecast. */
+/** The largest `min-ready`, which applies without a number. */
 const LARGEST_MIN_READY = 3;
 
 /** Settings of a label with `standby`. */
@@ -15,8 +15,7 @@ export interface SimulatedStandby {
 }
 
 /**
- * Numbers of standby nodes that change at random and differ between launchers, as forecasts of launchers that counted different
- * demand do. All launchers together may never make more standby nodes of a label than one of them may keep.
+ * Numbers of standby nodes that change at random and differ between launchers, as those of launchers that counted different demand do. All launchers together may never make more standby nodes of a label than one of them may keep.
  */
 export class Forecasts {
   readonly #world: World;
@@ -40,10 +39,10 @@ export class Forecasts {
   /** Gives one launcher other numbers. */
   change(): void {
     const random = this.#random;
-    const { running } = random.pick(this.#launchers);
+    const { running, standby } = random.pick(this.#launchers);
     if (!running || this.#atMost.size === 0) return;
     const level = () => ({ nodes: random.int(0, HIGHEST), reason: 'as simulated', isFallback: random.chance(0.1) });
-    running.keepStandby(new Map([...this.#atMost.keys()].map((label) => [label, level()])));
+    standby.keep(new Map([...this.#atMost.keys()].map((label) => [label, level()])));
   }
 
   #checkNew(node: NodeEntry, who: string): void {

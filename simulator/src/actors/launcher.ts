@@ -1,10 +1,11 @@
 import type { Config } from '@nodepool/core';
-import { Launcher } from '@nodepool/core/launcher';
+import { FEATURES, Launcher } from '@nodepool/core/launcher';
 import { unfinishedAfter } from '@nodepool/core/service';
 import { Reloader } from '@nodepool/daemon';
 import type { ControlRecord } from '@nodepool/zk-protocol';
 import { HistoryCheck } from '../world/history-check.js';
 import { makeRegistry, type ConfigSpec } from '../fleets/config.js';
+import { GivenStandby } from './given-standby.js';
 import { LeaseApi } from './lease-api.js';
 import { LauncherConfig } from './launcher-config.js';
 import { withCheckedLaunches } from '../world/limit-checks.js';
@@ -25,6 +26,8 @@ export class SimulatedLauncher {
   readonly #config: LauncherConfig;
   #reloader: Reloader | undefined;
   #api: LeaseApi | undefined;
+  /** Its numbers of standby nodes. */
+  readonly standby = new GivenStandby();
   /** Nodes that its drivers launch. */
   launching = new Set<string>();
   /** Whether an operator keeps it from starting. */
@@ -112,6 +115,7 @@ export class SimulatedLauncher {
       ...{ zk, clock, logger, version: '0', config, events: new ShuffledEvents(world.listeners) },
       registry: makeRegistry(withCheckedLaunches(world, world.drivers, this)),
       hostname: `${name}.example.com`,
+      features: { ...FEATURES, standby: this.standby.make },
       random: world.random.fork().next,
     });
     this.#launcher = launcher;

@@ -103,7 +103,7 @@ export async function runBeside(seed: number, setup: BesideSetup, minutes: numbe
 function keepForecast(world: World, launchers: readonly SimulatedLauncher[], nodes: number | undefined): void {
   if (nodes === undefined) return;
   const level = { nodes, reason: 'as simulated', isFallback: false };
-  for (const { running } of launchers) running?.keepStandby(new Map([[LABEL, level]]));
+  for (const { standby } of launchers) standby.keep(new Map([[LABEL, level]]));
   world.clock.setTimer(FORECAST_MS, () => keepForecast(world, launchers, nodes));
 }
 

@@ -19,7 +19,7 @@ describe('a configuration of the simulation', () => {
 
     expect(config.labels.get('small')).toEqual({
       ...{ name: 'small', minReady: 2, maxReadyAgeMs: 30_000 },
-      standby: { targetWaitMs: 5_000, idleBudget: undefined, atMost: 3 },
+      standby: expect.objectContaining({ followMs: 3_600_000, auto: false, atMost: 3 }) as unknown,
     });
     expect(config.steering).toBe(false);
     expect(differences(config, spec)).toEqual([]);

@@ -27,8 +27,8 @@ export const TOKEN_KEY = 'simulated-key-'.repeat(4);
 const ZOOKEEPER = 'zookeeper.example.com';
 /** Environment of each launcher. */
 const ENV = { NODEPOOL_ZOOKEEPER: ZOOKEEPER };
-/** The simulator gives launchers numbers instead of forecasts. */
-const TARGET_WAIT = '5s';
+/** The simulator gives launchers numbers instead. */
+const FOLLOW = '1h';
 
 /** What the main file says. */
 export function fileOf(spec: ConfigSpec): JsonObject {
@@ -47,7 +47,7 @@ export function fileOf(spec: ConfigSpec): JsonObject {
 }
 
 function labelOf({ name, minReady = 0, maxReadyAgeMs = 0, standby, keep }: ConfigSpec['labels'][number]): JsonObject {
-  const goal = standby && { 'target-wait': TARGET_WAIT, 'at-most': standby.atMost };
+  const goal = standby && { follow: FOLLOW, 'at-most': standby.atMost };
   return {
     ...{ name, 'min-ready': minReady, 'max-ready-age': maxReadyAgeMs / 1000 },
     ...((goal ?? keep) && { standby: { ...goal, ...(keep && { keep }) } }),

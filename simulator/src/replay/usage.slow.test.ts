@@ -16,8 +16,14 @@ it('usage from the history of a launcher that is killed equals the instance-seco
 
   expect(day.violations).toEqual([]);
   for (const { nodeS } of sums) expect(Math.abs(nodeS / day.instanceSeconds - 1)).toBeLessThan(0.01);
-  const goal = { goal: { targetWaitMs: 5_000, atMost: 5 }, minReady: 2 };
-  const idle = replayStandby(day.past, window, () => goal).reduce((sum, { recorded }) => sum + recorded.idleHours, 0);
+  const goal = { goal: 95, targetWaitMs: 5_000, atMost: 5, timeZone: 'UTC' };
+  const replays = replayStandby(
+    day.past,
+    window,
+    () => goal,
+    () => undefined,
+  );
+  const idle = replays.reduce((sum, { recorded }) => sum + recorded.idleHours, 0);
   expect(sums[0]?.standbyS).toBeGreaterThan(0);
   expect((idle * 3_600) / (sums[0]?.standbyS ?? NaN)).toBeCloseTo(1, 1);
 });

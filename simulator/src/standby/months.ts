@@ -1,6 +1,6 @@
 import { Random } from '@nodepool/core/testing';
 import type { Arrival } from '@nodepool/history';
-import type { SyntheticDay } from './days.js';
+import type { Trace } from './traces.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -29,16 +29,17 @@ const UNEVEN = 1.3;
  * The demand for one label in each month of a year: days of work, weekends, holidays, seasons, growth, release days. A seed gives the
  * same year.
  */
-export function syntheticMonths(seed: number): SyntheticDay[] {
+export function syntheticMonths(seed: number): Trace[] {
   const beginMs = Date.UTC(YEAR, 0, 1) - BEFORE * DAY_MS;
   const endMs = Date.UTC(YEAR + 1, 0, 1);
   const random = new Random(seed);
   const arrivals: Arrival[] = [];
   for (let dayMs = beginMs; dayMs < endMs; dayMs += DAY_MS) arrivals.push(...arrivalsOf(dayMs, random));
-  return Array.from({ length: MONTHS }, (_, month): SyntheticDay => {
+  return Array.from({ length: MONTHS }, (_, month): Trace => {
     const [fromMs, toMs] = [Date.UTC(YEAR, month, 1), Date.UTC(YEAR, month + 1, 1)];
     return {
-      ...{ name: new Date(fromMs).toISOString().slice(0, 7), beginMs: fromMs, endMs: toMs, outage: undefined, seed },
+      ...{ name: new Date(fromMs).toISOString().slice(0, 7), beginMs: fromMs, endMs: toMs, seed },
+      ...{ timeZone: 'UTC', bootMs: [80_000, 140_000] },
       arrivals: arrivals.filter(({ atMs }) => atMs >= fromMs - BEFORE * DAY_MS && atMs < toMs),
     };
   });

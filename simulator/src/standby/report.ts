@@ -1,96 +1,83 @@
 import { Random } from '@nodepool/core/testing';
-import { compareStandby, waitFigures, type StandbyComparison, type StandbyFigures } from '@nodepool/history';
-import { syntheticDays, type SyntheticDay } from './days.js';
+import { compareStandby, type StandbyComparison, type StandbyFigures } from '@nodepool/history';
 import { syntheticMonths } from './months.js';
+import { traces, type Trace } from './traces.js';
 
-/** The goal of all days. */
-export const GOAL = { targetWaitMs: 5_000, atMost: 60 } as const;
+/** Percent of requests to serve at once. */
+export const GOAL = 95;
 const HISTORY_MS = 28 * 86_400_000;
-const BOOT_MS = { from: 80_000, to: 140_000 } as const;
 const BEFORE_BOOTS = 50;
+/** Ways to have standby nodes, as they are shown. */
+export const WAYS = ['constant', 'follow', 'schedule', 'auto', 'clairvoyant'] as const;
+type Way = (typeof WAYS)[number];
 
-/** One day, compared. */
-export interface ComparedDay extends StandbyComparison {
-  readonly day: SyntheticDay;
+/** One trace, played in all ways. */
+export interface ComparedTrace extends StandbyComparison {
+  readonly trace: Trace;
 }
 
-/** Plays a day with the forecast, the best constant and the clairvoyant. There is no `min-ready`. */
-export function compareDay(day: SyntheticDay): ComparedDay {
-  const { arrivals, beginMs, endMs, outage } = day;
-  const bootMs = (atMs: number) => {
-    const ms = new Random(day.seed + Math.floor(atMs)).between(BOOT_MS.from, BOOT_MS.to);
-    return outage && atMs >= outage.fromMs && atMs < outage.toMs ? outage.toMs - atMs + ms : ms;
-  };
+/** Plays a trace in all ways. There is no `min-ready`. */
+export function compareTrace(trace: Trace): ComparedTrace {
+  const { arrivals, beginMs, endMs, timeZone } = trace;
+  const bootMs = (atMs: number) => new Random(trace.seed + Math.floor(atMs)).between(...trace.bootMs);
   const launches = arrivals
     .map(({ atMs }) => ({ endedMs: atMs + bootMs(atMs), tookMs: bootMs(atMs) }))
     .sort((a, b) => a.endedMs - b.endedMs);
   const first = Math.max(0, launches.findIndex(({ endedMs }) => endedMs > beginMs) - BEFORE_BOOTS);
   const scene = {
-    ...{
-      sinceMs: beginMs,
-      untilMs: endMs,
-      knownSinceMs: beginMs - HISTORY_MS,
-      bootMs,
-      launches: launches.slice(first),
-    },
+    ...{ sinceMs: beginMs, untilMs: endMs, knownSinceMs: beginMs - HISTORY_MS, bootMs },
+    launches: launches.slice(first),
     before: arrivals.filter(({ atMs }) => atMs < beginMs),
     arrivals: arrivals.filter(({ atMs }) => atMs >= beginMs),
   };
-  return { day, ...compareStandby(scene, GOAL, 0) };
+  return { trace, ...compareStandby(scene, { goal: GOAL, targetWaitMs: 5_000, atMost: 100, timeZone }) };
 }
 
-/** Idle node-hours of all days, and the 95th percentile of all waits. */
+/** What a way gives in all traces together. */
 export interface Totals {
-  readonly auto: { readonly idleHours: number; readonly p95Ms: number };
-  readonly constant: { readonly idleHours: number; readonly p95Ms: number };
-  /** Share of the constant's idle node-hours that the forecast spares. */
-  readonly saved: number;
+  readonly idleHours: number;
+  /** Share of all requests served at once. */
+  readonly atOnce: number;
+  /** Number of traces that meet the goal. */
+  readonly met: number;
 }
 
-/** Adds up days. */
-export function totalsOf(days: readonly ComparedDay[]): Totals {
-  const side = (of: 'auto' | 'constant') => ({
-    idleHours: days.reduce((sum, day) => sum + day[of].idleHours, 0),
-    p95Ms: waitFigures(days.flatMap(({ waitsMs }) => waitsMs[of])).p95Ms,
-  });
-  const [auto, constant] = [side('auto'), side('constant')];
-  return { auto, constant, saved: 1 - auto.idleHours / constant.idleHours };
+/** Adds up traces. */
+export function totalsOf(compared: readonly ComparedTrace[], way: Way): Totals {
+  const figures = compared.map((each) => each[way]);
+  const requests = figures.reduce((sum, each) => sum + each.requests, 0);
+  return {
+    idleHours: figures.reduce((sum, each) => sum + each.idleHours, 0),
+    atOnce: figures.reduce((sum, each) => sum + each.atOnce * each.requests, 0) / Math.max(1, requests),
+    met: figures.filter(({ atOnce }) => 100 * atOnce >= GOAL).length,
+  };
 }
 
-/** Plays ten days, or the months of a year, and shows them as a table. */
+/** Without the two traces in which `auto` spares most of the constant's idle time. */
+export function withoutBest(compared: readonly ComparedTrace[]): ComparedTrace[] {
+  const sparedBy = ({ auto, constant }: ComparedTrace) => constant.idleHours - auto.idleHours;
+  return [...compared].sort((a, b) => sparedBy(b) - sparedBy(a)).slice(2);
+}
+
+/** Plays ten traces, or the months of a year, and shows them as a table. */
 export function standbyReport({ seed, year }: { readonly seed: number; readonly year: boolean }): string {
-  const days = year ? syntheticMonths(seed) : syntheticDays(seed);
-  return standbyTable(days.map(compareDay));
+  return standbyTable((year ? syntheticMonths(seed) : traces(seed)).map(compareTrace));
 }
 
-/** The days as a table in Markdown. */
-export function standbyTable(days: readonly ComparedDay[]): string {
-  const head = [
-    'Day',
-    'Requests',
-    'Constant',
-    'Idle h',
-    'p50/p95/p99 s',
-    'Auto idle h',
-    'p50/p95/p99 s',
-    'Clairvoyant idle h',
-    'Ratio',
-  ];
-  const rows = days.map(({ day, auto, constant, clairvoyant }) => [
-    ...[day.name, String(auto.requests), String(constant.nodes), constant.idleHours.toFixed(1), waits(constant)],
-    ...[auto.idleHours.toFixed(1), waits(auto), clairvoyant.idleHours.toFixed(1)],
-    (auto.idleHours / clairvoyant.idleHours).toFixed(0),
+/** The traces as a table in Markdown: percent served at once and idle node-hours of each way. */
+export function standbyTable(compared: readonly ComparedTrace[]): string {
+  const head = ['Trace', 'Requests', ...WAYS];
+  const cell = ({ atOnce, idleHours }: Pick<StandbyFigures, 'atOnce' | 'idleHours'>) =>
+    `${(100 * atOnce).toFixed(0)} %, ${idleHours.toFixed(0)} h`;
+  const rows = compared.map((each) => [
+    ...[each.trace.name, String(each.auto.requests)],
+    ...WAYS.map((way) => (way === 'constant' ? `${each.constant.nodes}: ${cell(each.constant)}` : cell(each[way]))),
   ]);
-  const { auto, constant, saved } = totalsOf(days);
-  const total = ['**all**', '', '', constant.idleHours.toFixed(1), seconds(constant.p95Ms), auto.idleHours.toFixed(1)];
-  rows.push([...total, seconds(auto.p95Ms), `${(100 * saved).toFixed(0)} % fewer than constant`, '']);
+  const total = (name: string, some: readonly ComparedTrace[]) => [
+    ...[name, String(some.reduce((sum, { auto }) => sum + auto.requests, 0))],
+    ...WAYS.map((way) => cell(totalsOf(some, way))),
+  ];
+  rows.push(total('**all**', compared), total('without the two best', withoutBest(compared)));
+  rows.push(['meet the goal', '', ...WAYS.map((way) => String(totalsOf(compared, way).met))]);
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
-}
-
-function waits({ p50Ms, p95Ms, p99Ms }: StandbyFigures): string {
-  return [p50Ms, p95Ms, p99Ms].map(seconds).join(' / ');
-}
-
-function seconds(ms: number): string {
-  return (ms / 1000).toFixed(0);
 }

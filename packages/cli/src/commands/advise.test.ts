@@ -50,15 +50,16 @@ describe('nodepool advise', () => {
     const csv = await advise(history(21), '--format', 'csv', '--label', 'small', '--fields', 'policy,nodes');
 
     const rows = JSON.parse(json.stdout) as Record<string, number | string | boolean>[];
-    const [now, minReady, standby] = rows;
-    expect(rows.map(({ policy }) => policy)).toEqual(['now', 'min-ready', 'standby']);
-    expect(now).toMatchObject({ label: 'small', nodes: 2, requests: 56, p95: 120, saved_hours: 0, proposed: false });
+    const [now, minReady, schedule] = rows;
+    expect(rows.map(({ policy }) => policy)).toEqual(['now', 'min-ready', 'schedule', 'auto']);
+    expect(now).toMatchObject({ label: 'small', nodes: 2, requests: 28, p95: 120, saved_hours: 0, proposed: false });
     expect(minReady).toMatchObject({ nodes: 4, p95: 0, proposed: false, reason: null });
-    expect(standby).toMatchObject({ nodes: null, proposed: true });
-    expect(standby?.['saved_cost']).toBeCloseTo(Number(standby?.['saved_hours']) / 2, 1);
-    expect(table.stdout).toMatch(/\| small \| standby +\| yes +\|/);
+    expect(schedule).toMatchObject({ nodes: null, proposed: true });
+    expect(schedule?.['reason']).toContain('; write: standby: { schedule: [{ from: ');
+    expect(schedule?.['saved_cost']).toBeCloseTo(Number(schedule?.['saved_hours']) / 2, 1);
+    expect(table.stdout).toMatch(/\| small \| schedule +\| yes +\|/);
     expect(table.stdout).toMatch(/\| big +\| - +\| +\|/);
-    expect(csv.stdout).toBe('policy,nodes\nnow,2\nmin-ready,4\nstandby,\n');
+    expect(csv.stdout).toBe('policy,nodes\nnow,2\nmin-ready,4\nschedule,\nauto,\n');
   });
 
   it('says that stopped nodes cost less than its figures', async () => {
@@ -89,6 +90,8 @@ describe('nodepool advise', () => {
     [[alive(NOW_MS + DAY_MS)], [], 1, /the history reaches to .*, which is in the future: a clock has jumped/],
     [[], ['--label', 'colour'], 2, /the configuration has no label "colour"/],
     [[], ['--since', '2999-01-01'], 2, /--since must be in the past/],
+    [[], ['--goal', '100'], 2, /--goal needs a percentage above 0 and below 100/],
+    [[], ['--worth', '0'], 2, /--worth needs a number of node-hours above 0/],
   ])('refuses what it cannot trust, or does not know', async (lines, args, exit, problem) => {
     const { status, stdout, stderr } = await advise(lines, ...args);
 

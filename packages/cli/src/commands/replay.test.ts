@@ -97,11 +97,13 @@ describe('nodepool replay', () => {
     const table = await get().nodepool('same.yaml', 'replay', '--standby', '--from', from, '--target-wait', '1m');
     const later = await get().nodepool('same.yaml', 'replay', '--standby', '--from', from, '--since', '1m');
 
-    expect(json.stderr).toContain('the forecast knew less than a week before the replayed time');
+    expect(json.stderr).toContain('less than a week before the replayed time is known');
     const rows = JSON.parse(json.stdout) as Record<string, unknown>[];
-    expect(rows.map(({ policy }) => policy)).toEqual(['recorded', 'auto', 'constant', 'clairvoyant']);
+    expect(rows.map(({ policy }) => policy)).toEqual([
+      ...['recorded', 'configured', 'follow', 'schedule', 'auto', 'constant', 'clairvoyant'],
+    ]);
     expect(rows[0]).toMatchObject({ label: 'small', requests: REQUESTS, p50: 20, p95: 20, idle_hours: 0 });
-    expect(rows[2]).toMatchObject({ nodes: 1, p95: 0 });
+    expect(rows[5]).toMatchObject({ nodes: 1, p95: 0, at_once: 100 });
     expect(table.stdout).toMatch(/\| small \| constant +\| 0 /);
     expect([later.status, later.stderr]).toEqual([1, expect.stringContaining('No request of this time is on record')]);
   });

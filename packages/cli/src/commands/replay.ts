@@ -1,5 +1,5 @@
 import type { Config } from '@nodepool/core';
-import { createDriverRegistry } from '@nodepool/core/config';
+import { createDriverRegistry, hostTimeZone } from '@nodepool/core/config';
 import { Past, replay, replayStandby } from '@nodepool/history/replay';
 import type { StandbyGoal } from '@nodepool/history';
 import type { Window } from '@nodepool/history/replay';
@@ -13,6 +13,7 @@ import { loadCheckedConfig } from '../configuration/problems.js';
 import { driverPlaces, loadFullConfig } from '../connection/config.js';
 import { readPast } from '../replay/read-past.js';
 import { replayListing } from '../replay/replay-listing.js';
+import { goalOf, labelOf, parseGoal } from '../replay/standby-goal.js';
 import { standbyListing, standbyRows } from '../replay/standby-listing.js';
 import { checkFields, printListing } from '../terminal/output.js';
 
@@ -37,7 +38,11 @@ export const command = defineCommand({
     standby: { type: 'boolean', describe: 'compare numbers of standby nodes instead of configurations' },
     'target-wait': {
       ...{ type: 'string', default: '5s', requiresArg: true, value: 'TIME' },
-      describe: 'with --standby: wait of 95 of 100 requests',
+      describe: 'with --standby: a wait up to this counts as none',
+    },
+    goal: {
+      ...{ type: 'number', default: 95, requiresArg: true, value: 'PERCENT' },
+      describe: 'with --standby: requests to serve at once, for labels without a goal',
     },
     'at-most': {
       type: 'number',
@@ -55,7 +60,10 @@ export const command = defineCommand({
     if (!Number.isInteger(atMost) || atMost < 0) throw new UsageError('--at-most needs a whole number, 0 or more');
     return {
       standby: flag(values, 'standby'),
-      goal: { targetWaitMs: parseDuration(text(values, 'target-wait') ?? '', '--target-wait'), atMost },
+      goal: {
+        goal: parseGoal(values),
+        ...{ targetWaitMs: parseDuration(text(values, 'target-wait') ?? '', '--target-wait'), atMost },
+      },
       since: parseMoment(text(values, 'since') ?? '', '--since'),
       until: parseMoment(text(values, 'until') ?? '', '--until'),
       sources: texts(values, 'from'),
@@ -80,7 +88,7 @@ interface ReplayArguments {
   readonly seed: number;
   /** Compare numbers of standby nodes. */
   readonly standby: boolean;
-  readonly goal: StandbyGoal;
+  readonly goal: Omit<StandbyGoal, 'timeZone'>;
 }
 
 /**
@@ -112,29 +120,33 @@ async function showReplay(context: CliContext, args: ReplayArguments): Promise<n
   return 0;
 }
 
-/** Time before the window that the forecast looks at. */
-const LEARNED_MS = 36 * 86_400_000;
+/** Time before the window that `auto` and schedules are learned from. */
+const LEARNED_MS = 29 * 86_400_000;
 
 async function showStandby(
   context: CliContext,
   { sources, goal, leaveOut }: ReplayArguments,
   window: Window,
-  { labels }: Config,
+  { labels, timeZone = hostTimeZone() }: Config,
 ): Promise<number> {
   const past = new Past();
   await readPast(context, past, sources, { ...window, sinceMs: window.sinceMs - LEARNED_MS });
-  const all = replayStandby(past, window, (label) => {
-    const { standby = goal, minReady = 0 } = labels.get(label) ?? {};
-    return { goal: standby, minReady: Math.max(0, minReady) };
-  });
+  const all = replayStandby(
+    past,
+    window,
+    (label) => goalOf(labels.get(label), { ...goal, timeZone }),
+    (label) => labelOf(labels.get(label)),
+  );
   const replays = all.filter(({ label }) => !leaveOut.includes(label));
   if (replays.length === 0) throw new CliError('No request of this time is on record: choose another one with --since');
   if (past.fromMs > window.sinceMs - WEEK_MS) {
     const begin = new Date(past.fromMs).toISOString();
-    inform(`nodepool: the history begins at ${begin}: the forecast knew less than a week before the replayed time`);
+    inform(
+      `nodepool: the history begins at ${begin}: less than a week before the replayed time is known, of which schedules and auto are learned`,
+    );
   }
   for (const { label } of replays.filter((each) => !labels.has(each.label)))
-    inform(`nodepool: label "${label}" is not in the configuration: it is replayed with --target-wait`);
+    inform(`nodepool: label "${label}" is not in the configuration`);
   printListing(context, standbyListing, standbyRows(replays));
   return 0;
 }

@@ -1,10 +1,9 @@
 import type { StandbyFigures } from '@nodepool/history';
-import type { StandbyAdvice } from '@nodepool/history/replay';
+import { scheduleYaml, type StandbyAdvice } from '@nodepool/history/replay';
 import { durationText, type Column, type Listing } from '@nodepool/core/service';
 
-const POLICIES = ['now', 'minReady', 'standby'] as const;
+const POLICIES = ['now', 'min-ready', 'schedule', 'auto'] as const;
 type Policy = (typeof POLICIES)[number];
-const NAMES: Readonly<Record<Policy, string>> = { now: 'now', minReady: 'min-ready', standby: 'standby' };
 
 /** One label with one way to keep standby nodes. */
 interface AdviceRow {
@@ -19,22 +18,22 @@ interface AdviceRow {
   readonly reason: string | undefined;
 }
 
-/** Three rows for each label, or one if nothing is proposed. @param priceOf - price of a node of a label for an hour */
+/** Four rows for each label, or one if there are no figures. @param priceOf - price of a node of a label for an hour */
 export function adviceRows(
   advices: readonly StandbyAdvice[],
   priceOf: (label: string, provider: string) => number | undefined,
 ): AdviceRow[] {
-  return advices.flatMap(({ label, proposal, reason, figures }): AdviceRow[] => {
+  return advices.flatMap(({ label, proposal, reason, figures, settings }): AdviceRow[] => {
     const none = { policy: undefined, figures: undefined, savedHours: undefined, price: undefined };
     if (!figures) return [{ label, ...none, isProposed: false, reason }];
     const price = meanPrice(figures.providers, (provider) => priceOf(label, provider));
-    const proposed: Policy | undefined =
-      proposal && ({ keep: 'now', 'min-ready': 'minReady', standby: 'standby' } as const)[proposal];
+    const proposed = proposal === 'keep' ? 'now' : proposal;
+    const write = settings ? `${reason}; write: ${scheduleYaml(settings)}` : reason;
     return POLICIES.map((policy) => {
       const isTold = policy === (proposed ?? 'now');
       const savedHours = figures.now.idleHours - figures[policy].idleHours;
       const row = { label, policy, figures: figures[policy], savedHours, price };
-      return { ...row, isProposed: policy === proposed, reason: isTold ? reason : undefined };
+      return { ...row, isProposed: policy === proposed, reason: isTold ? write : undefined };
     });
   });
 }
@@ -76,9 +75,14 @@ export const adviceListing: Listing<AdviceRow> = [
   { key: 'label', header: 'Label', level: 'brief', value: ({ label }) => label },
   {
     ...{ key: 'policy', header: 'Standby', level: 'brief' },
-    value: ({ policy }) => (policy ? NAMES[policy] : null),
-    cell: ({ policy }) => (policy ? NAMES[policy] : '-'),
+    value: ({ policy }) => policy ?? null,
+    cell: ({ policy }) => policy ?? '-',
   },
+  column(
+    ...(['at_once', 'At Once'] as const),
+    ({ figures }) => figures && 100 * figures.atOnce,
+    (share) => `${share.toFixed(1)} %`,
+  ),
   column('nodes', 'Nodes', ({ figures }) => figures?.nodes, String),
   { ...column('requests', 'Requests', ({ figures }) => figures?.requests, String), level: 'extra' },
   column(

@@ -331,6 +331,13 @@ export const CONDITION_TYPES = {
     },
     nextStep: 'stop or update the launcher of that pool, or give all launchers the same `standby`',
   },
+  StandbyGoalMissed: {
+    ...{ kind: 'label', severity: 'warning' },
+    meaning:
+      'standby nodes of a label with a `goal` served fewer requests at once during the last week than it says, as one launcher counted',
+    reasons: { TooFew: 'the message has the numbers' },
+    nextStep: 'nodepool advise -c FILE proposes what to write, from the recorded requests; or lower `goal`',
+  },
   NoReadyBuild: {
     ...{ kind: 'image', severity: 'error' },
     meaning: 'an image has no ready build',

@@ -6,7 +6,7 @@ const MIXED = `webapp: {port: 8005, socket-mode: none}
 zookeeper-timeout: 10
 labels:
 - name: small
-  standby: {target-wait: 5}
+  standby: {follow: 5}
 - {name: big, min-ready: 1}
 providers:
 - name: one

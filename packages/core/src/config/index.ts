@@ -5,6 +5,8 @@ export type {
   DiskimageValidation,
   EmbeddedAccess,
   HistorySettings,
+  ScheduledNodes,
+  StandbySettings,
   UnservedProvider,
   WebappConfig,
   WebhookConfig,
@@ -19,6 +21,8 @@ export type { LoadConfigOptions } from './load-config.js';
 export { loadConfig } from './load-config.js';
 export { certificateModeOf } from '../contract/certificate-mode.js';
 export { priceOf } from '../contract/label-price.js';
+export { dueAt, localTimeOf, scheduleText } from './standby-schedule.js';
+export { hostTimeZone } from './standby-settings.js';
 export { formatProblem } from './problems.js';
 export { newlyUnserved } from './unserved-providers.js';
 export { readWebCertificate, type WebCertificate } from './web-settings.js';

@@ -16,7 +16,7 @@ import type { DriverRegistry } from './discovery/registry-types.js';
 import { NEVER_ABORTED } from '../async/never-aborted.js';
 import type { AccessCheck } from './check-access.js';
 import { checkPrices, readPrice } from './label-price.js';
-import { checkStandbyGoals, readKeep, readStandby } from './standby-settings.js';
+import { checkStandby, readKeep, readStandby } from './standby-settings.js';
 import { checkSense, type SenseCheck } from './check-sense.js';
 import { readDiskimages } from './diskimages.js';
 import { reportDuplicates } from './duplicates.js';
@@ -92,7 +92,7 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   if (!problems.errors.some(({ path }) => path.includes('zookeeper'))) options.zookeeperRead?.(zookeeper);
   reportTopLevelDuplicates(top, main, mode, problems);
   checkTopLevel(top, options, { document: main, problems });
-  const labels = readLabels(top['labels']);
+  const labels = readLabels(top['labels'], textOf(top['time-zone']));
   const secureEnvVars = secureSource && readSecureEnvVars(secureSource, top, problems);
   const diskimages = readDiskimages(top['diskimages'], secureEnvVars ?? new Map(), main, problems);
   const webhooks = readWebhooks(top['webhooks'], secureSource, problems, main);
@@ -176,7 +176,7 @@ function reportTopLevelDuplicates(
 /** A service must be able to use its own certificate; `config-validate` may run where the files are not. */
 function checkTopLevel(top: JsonObject, { mode, serves }: LoadConfigOptions, check: SenseCheck): void {
   checkSense(top, check);
-  checkStandbyGoals(top, check);
+  checkStandby(top, check);
   checkPrices(top, check);
   checkAnonymousLeases(top, check);
   checkSecrets(top, check);
@@ -202,10 +202,10 @@ function checkFiles(
   if (stateDir !== undefined) checkSecretFile({ document: main, problems }, tokenKeyFile(stateDir));
 }
 
-function readLabels(list: Json | undefined): Map<string, LabelConfig> {
+function readLabels(list: Json | undefined, timeZone: string | undefined): Map<string, LabelConfig> {
   const labels = namedEntries(list).map(({ name, entry }): [string, LabelConfig] => {
     const minReady = numberOf(entry['min-ready']) ?? 0;
-    const standby = readStandby(entry['standby']);
+    const standby = readStandby(entry['standby'], timeZone);
     const keep = readKeep(entry['standby']);
     const price = readPrice(entry['price']);
     const maxReadyAgeMs = secondsToMs(entry['max-ready-age']);
@@ -253,6 +253,7 @@ function readScalars(top: JsonObject) {
     buildLogRetention: numberOf(top['build-log-retention']) ?? 7,
     maxHoldAgeMs: secondsToMs(top['max-hold-age']),
     leaseCaKey: textOf(top['lease-ca-key']),
+    timeZone: textOf(top['time-zone']),
     steering: top['steering'] !== false,
     history: readHistory(top['history']),
   };

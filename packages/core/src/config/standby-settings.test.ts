@@ -1,7 +1,8 @@
+import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
-import { linesAbout } from '../../test/support/load-config.js';
+import { linesAbout, loadWritten } from '../../test/support/load-config.js';
 import { plainDriver, registryOf } from '../../test/support/plain-driver.js';
-import { readKeep, readStandby } from './standby-settings.js';
+import { hostTimeZone, readKeep, readStandby } from './standby-settings.js';
 
 const able = (stops: boolean) => ({
   capabilities: { launches: true, pausesAtQuota: true, managesImages: false, resumes: true, stops },
@@ -13,12 +14,48 @@ const saidOf = (standby: string, more = '', driver = plainDriver('plain', able(t
   });
 
 describe('standby of a label', () => {
-  it('is a goal with a limit', () => {
-    expect(readStandby({ 'target-wait': 2.5 })).toEqual({ targetWaitMs: 2_500, idleBudget: undefined, atMost: 100 });
-    expect(readStandby({ 'idle-budget': 20, 'at-most': 30 })).toEqual({
-      ...{ targetWaitMs: undefined, idleBudget: 20, atMost: 30 },
+  const NONE = { schedule: [], auto: false, followMs: undefined, goal: undefined, atMost: 100, timeZone: 'UTC' };
+
+  it('is auto, a schedule or the last time', () => {
+    const read = (value: Json) => readStandby(value, 'UTC');
+
+    expect(read('auto')).toEqual({ ...NONE, auto: true, followMs: 3_600_000, goal: 95 });
+    expect(read({ auto: true, follow: '30m', goal: 90, 'at-most': 3 })).toEqual({
+      ...{ ...NONE, auto: true, followMs: 1_800_000, goal: 90, atMost: 3 },
     });
-    expect([readStandby(undefined), readStandby({ 'at-most': 3 })]).toEqual([undefined, undefined]);
+    expect(read({ follow: 60, 'time-zone': 'Europe/Berlin' })).toEqual({
+      ...{ ...NONE, followMs: 60_000, timeZone: 'Europe/Berlin' },
+    });
+    expect([read(null), read({ 'at-most': 3 }), read({ auto: false })]).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('has hours of days of the week, and runs', () => {
+    const schedule: Json[] = [
+      { days: 'fri-mon', from: '07:30', to: 1_140, nodes: 6 },
+      { cron: '0 2 * * *', nodes: 60, until: 'consumed', for: '2h' },
+      { cron: '0 3 * * *', nodes: 1 },
+    ];
+
+    expect(readStandby({ schedule })?.schedule).toEqual([
+      { kind: 'hours', nodes: 6, days: [5, 6, 0, 1], fromMinute: 450, toMinute: 1_140 },
+      { kind: 'run', nodes: 60, cron: '0 2 * * *', forMs: 7_200_000, untilConsumed: true },
+      { kind: 'run', nodes: 1, cron: '0 3 * * *', forMs: 3_600_000, untilConsumed: false },
+    ]);
+  });
+
+  it('reads the goals of earlier releases as auto', () => {
+    for (const old of [{ 'target-wait': '5s' }, { 'idle-budget': 20 }] as JsonObject[])
+      expect(readStandby({ ...old, 'at-most': 30 }, 'UTC')).toEqual({
+        ...{ ...NONE, auto: true, followMs: 3_600_000, goal: 95, atMost: 30 },
+      });
+  });
+
+  it('takes the time zone of the file, else of the host', async () => {
+    const yaml = (zone: string) => `${zone}\nlabels: [{name: a, standby: auto}]\n`;
+    const zoneIn = async (zone: string) => (await loadWritten({ yaml: yaml(zone) })).labels.get('a')?.standby?.timeZone;
+
+    expect(await zoneIn('time-zone: Asia/Tokyo')).toBe('Asia/Tokyo');
+    expect(await zoneIn('')).toBe(hostTimeZone());
   });
 
   it('keeps its nodes stopped when it says so', () => {
@@ -37,37 +74,34 @@ describe('standby of a label', () => {
   });
 
   it.each([
-    ['5s', 5_000],
-    ['1m30s', 90_000],
-    ['0.5h', 1_800_000],
-  ])('takes %s as a duration, as the command line does', (wait, targetWaitMs) => {
-    expect(readStandby({ 'target-wait': wait })).toMatchObject({ targetWaitMs });
-  });
-
-  it.each([
-    ['{target-wait: 5}', '', undefined],
-    ['{target-wait: 5s}', '', undefined],
-    ['{target-wait: soon}', '', 'labels[0].standby.target-wait'],
-    ['{target-wait: 5 s}', '', 'labels[0].standby.target-wait'],
+    ['auto', '', undefined],
+    ['{auto: true, at-most: 4}', '', undefined],
+    ['{follow: 1h}', '', undefined],
+    ['{schedule: [{from: 07:00, to: 19:00, nodes: 6}]}', '', undefined],
+    ['{schedule: [{days: "mon-fri, sun", nodes: 6}], time-zone: UTC}', '', undefined],
+    ['{schedule: [{cron: 0 2 * * *, nodes: 60, until: consumed, for: 30m}]}', '', undefined],
     ['{keep: stopped}', '', undefined],
     ['{keep: stopped, at-most: 3}', '', undefined],
+    ['automatic', '', 'expected auto, or a map'],
+    ['{follow: soon}', '', 'a duration such as 90s, 10m or 1h30m'],
     ['{keep: frozen}', '', 'labels[0].standby.keep'],
-    ['{at-most: 3}', '', 'standby needs one goal, target-wait or idle-budget: it has none'],
-    ['{target-wait: 5, idle-budget: 9}', '', 'standby needs one goal, target-wait or idle-budget: it has both'],
-    [
-      '{target-wait: 5}',
-      ', min-ready: -1',
-      'min-ready -1 switches the label off, so standby has no effect: remove one of them',
-    ],
-    ['{target-wait: -5}', '', 'labels[0].standby.target-wait'],
-    [
-      '{target-wait: 5, at-most: 4}',
-      ', min-ready: 5',
-      'at-most 4 is below min-ready 5, which is kept while there is no',
-    ],
-    ['{target-wait: 5, at-most: 4}', ', min-ready: 4', undefined],
-    ['{target-wait: 5, at-most: 0}', '', 'at-most 0 keeps no standby node by forecast'],
-    ['{target-wait: 5 minutes}', '', 'a duration such as 90s, 10m or 1h30m'],
+    ['{at-most: 3}', '', 'standby says no number: write `standby: auto`, or schedule or follow'],
+    ['{auto: true, goal: 100}', '', 'labels[0].standby.goal'],
+    ['{follow: 1h, time-zone: Berlin}', '', '"Berlin" is no time zone: write its IANA name'],
+    ['{schedule: [{nodes: 6}]}', '', 'this says no time: write days, from and to, or cron'],
+    ['{schedule: [{days: mon-fri}]}', '', 'labels[0].standby.schedule[0]: the key "nodes" is missing'],
+    ['{schedule: [{days: monday, nodes: 6}]}', '', 'days of the week such as mon-fri'],
+    ['{schedule: [{from: 7, to: 19:00, nodes: 6}]}', '', 'expected a time of day such as 07:00 or 19:30'],
+    ['{schedule: [{from: "25:00", to: 19:00, nodes: 6}]}', '', 'expected a time of day such as 07:00 or 19:30'],
+    ['{schedule: [{cron: 0 2 * *, nodes: 6}]}', '', 'labels[0].standby.schedule[0].cron: expected five fields of cron'],
+    ['{schedule: [{cron: 0 2 * * *, days: mon, nodes: 6}]}', '', 'cron says when: remove days, or cron'],
+    ['{schedule: [{days: mon, until: consumed, nodes: 6}]}', '', 'until is for cron'],
+    ['{target-wait: 5s}', '', 'warning: target-wait is read as auto: write `standby: auto`, or a schedule'],
+    ['{idle-budget: 9}', '', 'warning: idle-budget is read as auto'],
+    ['auto', ', min-ready: -1', 'min-ready -1 switches the label off, so standby has no effect: remove one of them'],
+    ['{auto: true, at-most: 4}', ', min-ready: 5', 'at-most 4 is below 5, which min-ready or the schedule says'],
+    ['{schedule: [{days: mon, nodes: 6}], at-most: 4}', '', 'at-most 4 is below 6'],
+    ['{auto: true, at-most: 0}', '', 'at-most 0 keeps no standby node'],
     ['{target: 5}', '', 'labels[0].standby.target'],
   ])('%s%s', async (standby, more, problem) => {
     const said = await saidOf(standby, more);

@@ -115,7 +115,14 @@ export const TOP_LEVEL_SCHEMA: JsonSchema = closeSchema({
     ].map((key) => `webapp.${key}`),
     ...['builder-webapp', 'webhooks', 'history', 'zookeeper-tls.verify-hostname', 'zookeeper-digest'],
     ...['embedded-zookeeper-access', 'embedded-zookeeper-port', 'labels[].standby', 'labels[].price', 'lease-ca-key'],
-    ...['steering', 'diskimages[].builders', 'diskimages[].validate', 'diskimages[].canary', 'trusted-directories'],
+    ...[
+      'time-zone',
+      'steering',
+      'diskimages[].builders',
+      'diskimages[].validate',
+      'diskimages[].canary',
+      'trusted-directories',
+    ],
   ],
   'x-services-only': ['diskimages[].shell-type', 'zookeeper-timeout: integer'],
   properties: {
@@ -155,6 +162,9 @@ export const TOP_LEVEL_SCHEMA: JsonSchema = closeSchema({
       'x-restart': true,
     },
     labels: list('What jobs may ask for; each label used by a provider must be listed', LABEL),
+    'time-zone': text('Time zone of the schedules of standby nodes, by its IANA name', {
+      ...{ otherwise: 'that of the host', examples: ['Europe/Berlin'] },
+    }),
     'max-hold-age': integer('Time a node may be held by a person, in seconds; 0: without limit', { default: 0 }),
     'lease-ca-key': name(
       'File with the private key, for the launcher alone, that signs SSH certificates of leases; `nodepool ca create` makes one',

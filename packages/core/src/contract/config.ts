@@ -75,7 +75,7 @@ export interface LabelConfig {
   minReady: number;
   /** `0`: no limit. */
   maxReadyAgeMs: number;
-  /** Standby nodes follow demand; `undefined`: `minReady` of them. */
+  /** Standby nodes by schedule and demand; `undefined`: `minReady` of them. */
   standby?: StandbySettings | undefined;
   /** What becomes of standby nodes until a request needs them. Default: they run. */
   keep?: 'stopped' | undefined;
@@ -83,13 +83,44 @@ export interface LabelConfig {
   price?: number | ReadonlyMap<string, number> | undefined;
 }
 
-/** Goal of the standby nodes of a label: one of `targetWaitMs` and `idleBudget`. */
+/** Standby nodes of a label by schedule and demand: the largest number that one of them says, at most `atMost`. */
 export interface StandbySettings {
-  /** 95 of 100 requests wait no longer. */
-  targetWaitMs: number | undefined;
-  /** Node-hours a day that they may be idle. */
-  idleBudget: number | undefined;
-  atMost: number;
+  readonly schedule: readonly ScheduledNodes[];
+  /** IANA name of the time zone of the schedule, and of `auto`. */
+  readonly timeZone: string;
+  /** Keep the most nodes that requests needed at once during this time before; `undefined`: it does not matter. */
+  readonly followMs: number | undefined;
+  /** Fit the number to hours and kinds of day. */
+  readonly auto: boolean;
+  /** Percent of requests to serve at once; `undefined`: no number is given. */
+  readonly goal: number | undefined;
+  readonly atMost: number;
+}
+
+/** Standby nodes at certain times. */
+export type ScheduledNodes = ScheduledHours | ScheduledRun;
+
+/** Standby nodes during hours of days of the week, by the clock of a time zone. */
+export interface ScheduledHours {
+  readonly kind: 'hours';
+  readonly nodes: number;
+  /** Sunday 0. */
+  readonly days: readonly number[];
+  /** Since midnight; not before `toMinute`: the time passes midnight. */
+  readonly fromMinute: number;
+  readonly toMinute: number;
+}
+
+/** Standby nodes that are ready at times of cron. */
+export interface ScheduledRun {
+  readonly kind: 'run';
+  readonly nodes: number;
+  /** Five fields. */
+  readonly cron: string;
+  /** How long they are kept. */
+  readonly forMs: number;
+  /** Whether nodes that were taken are not replaced. */
+  readonly untilConsumed: boolean;
 }
 
 /** Test of a new upload before launchers may use it. */
@@ -240,6 +271,8 @@ export interface Config {
   /** Directories that a builder of root accepts with any owner and group. Missing: none. */
   readonly trustedDirectories?: readonly string[];
   readonly labels: ReadonlyMap<string, LabelConfig>;
+  /** IANA name, of labels that name none. Missing: that of the host. */
+  readonly timeZone?: string | undefined;
   readonly diskimages: ReadonlyMap<string, DiskimageConfig>;
   /** In file order. */
   readonly providers: ReadonlyMap<string, ProviderConfig>;

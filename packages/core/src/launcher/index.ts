@@ -34,6 +34,8 @@ export type { PoolLoad } from '../contract/pool-load.js';
 export type { DrainingStatus } from './providers/draining-providers.js';
 export type { DeletionStatus } from './nodes/reaper.js';
 export type { StandbyLevel } from './plan/nodes.js';
+export type { Engine, Feature, MakeFeature } from './nodes/feature.js';
+export { FEATURES } from '../features/index.js';
 export { RULES } from './plan/types.js';
 export type { Assignment, AssignmentPart, PlannedRequest, PoolView, Reason, RuleName, Verdict } from './plan/types.js';
 export type { QuotaView, Reservation } from './plan/types.js';

@@ -23,7 +23,6 @@ import { checkModelApi } from './model-api.js';
 import type { Leases } from './leases/leases.js';
 import type { DeletionStatus } from './nodes/reaper.js';
 import type { LauncherOptions } from './options.js';
-import type { StandbyLevel } from './plan/nodes.js';
 import { makeParts, type LauncherParts } from './parts.js';
 import { explainRequest, type ExplainSubject, type RequestExplanation } from './plan/explanation.js';
 import { describePool, type PoolStatus } from './pools/pool-status.js';
@@ -101,11 +100,6 @@ export class Launcher {
   async reconfigure(config: Config): Promise<void> {
     this.#newestConfig = config;
     if (this.#isRegistered) await this.#parts.changes.apply(config);
-  }
-
-  /** Keeps these numbers of standby nodes of labels with `standby`. Without a number, `min-ready` applies. */
-  keepStandby(levels: ReadonlyMap<string, StandbyLevel>): void {
-    this.#parts.standby.keep(levels);
   }
 
   /**

@@ -107,9 +107,9 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   // nodes
   const reaper = new Reaper(loggingAs(context, LOGGER_NAMES.deletedNodes), providers, registry.registered);
   const others = new RequestedByOthers(context, views);
-  const goals = new StandbyGoals(context, views, others);
-  const idle = new IdleNodes(cleanup);
   const features: Feature[] = [];
+  const goals = new StandbyGoals(context, views, others, features);
+  const idle = new IdleNodes(cleanup);
   const standby = new Standby(context, views, goals, features);
   const engine = { context: cleanup, providers, registry, views, goals, standby, serverClock, idle, reaper, images };
   features.push(...Object.values(options.features ?? FEATURES).map((make) => make(engine)));

@@ -78,6 +78,8 @@ export class LauncherRooms {
   readonly views: PoolViews;
   readonly unlocks: DelayedUnlocks;
   readonly others: RequestedByOthers;
+  /** Those that say how many standby nodes to keep. */
+  readonly features: Feature[] = [];
   readonly goals: StandbyGoals;
   readonly idle: IdleNodes;
   readonly spares: Feature;
@@ -95,7 +97,7 @@ export class LauncherRooms {
     this.views = new PoolViews(context, this.steering, this.registry);
     this.unlocks = new DelayedUnlocks(context);
     this.others = new RequestedByOthers(context, this.views);
-    this.goals = new StandbyGoals(context, this.views, this.others);
+    this.goals = new StandbyGoals(context, this.views, this.others, this.features);
     this.idle = new IdleNodes(context);
     this.spares = stoppedSpares(this.engine());
     this.turns = new LaunchTurns(context);
@@ -109,7 +111,7 @@ export class LauncherRooms {
     const { providers, registry, views, goals, idle, images } = this;
     const { context } = this.world;
     const reaper = { claimUsed: () => undefined, look: () => undefined }; // none deletes here
-    const standby = { isMissing: () => false };
+    const standby = { isMissing: () => false, check: () => undefined };
     const own = { context, providers, registry, views, goals, standby, idle, reaper, images };
     return { ...own, serverClock: context.clock, ...changes };
   }

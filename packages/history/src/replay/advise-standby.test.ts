@@ -9,8 +9,8 @@ const BOOT_MS = 2 * MINUTE_MS;
 const LABEL: AdvisedLabel = {
   name: 'small',
   minReady: 0,
-  hasStandby: false,
-  goal: { targetWaitMs: 5_000, atMost: 10 },
+  settings: undefined,
+  goal: { goal: 95, targetWaitMs: 5_000, atMost: 10, timeZone: 'UTC' },
 };
 
 /** Requests at these minutes of each of so many days. */
@@ -36,51 +36,57 @@ function record({ days = 21, minutes = [600], batch = 1, isLaunched = true } = {
   return past;
 }
 
-function advise(past: Past, changes: Partial<AdvisedLabel> = {}, days = 21) {
-  return adviseStandby(past, { sinceMs: 0, untilMs: days * DAY_MS }, [{ ...LABEL, ...changes }]);
+function advise(past: Past, changes: Partial<AdvisedLabel> = {}, days = 21, worth = Infinity) {
+  return adviseStandby(past, { sinceMs: 0, untilMs: days * DAY_MS }, [{ ...LABEL, ...changes }], worth);
 }
 
 describe('an advice', () => {
-  it('is standby where it clearly spares idle node-hours', () => {
+  it('is a schedule where it clearly spares idle node-hours', () => {
     const [advice] = advise(record({ batch: 4 }));
 
     expect(advice).toMatchObject({
-      ...{ label: 'small', proposal: 'standby' },
-      reason: expect.stringMatching(/^9\d % fewer idle node-hours than min-ready 4$/) as unknown,
-      figures: { now: { nodes: 0, p95Ms: BOOT_MS, idleHours: 0 }, minReady: { nodes: 4, p95Ms: 0 } },
+      ...{ label: 'small', proposal: 'schedule', settings: { schedule: [{ kind: 'hours', nodes: 4 }] } },
+      reason: expect.stringMatching(
+        /^serves 100 of 100 requests at once; 9\d % fewer idle node-hours than min-ready 4; [\d.]+ node-hours for each hour of waiting avoided$/,
+      ) as unknown,
+      figures: { now: { nodes: 0, p95Ms: BOOT_MS, idleHours: 0 }, 'min-ready': { nodes: 4, atOnce: 1 } },
     });
     expect(advice?.figures?.providers.get('cloud')).toBeCloseTo(1);
-    expect(advise(record({ batch: 4 }), { hasStandby: true })).toMatchObject([{ proposal: 'keep' }]);
+    const settings = advice?.settings;
+    expect(advise(record({ batch: 4 }), { settings })).toMatchObject([
+      { proposal: 'keep', reason: 'it serves 100 of 100 requests at once' },
+    ]);
+  });
+
+  it('is a run for jobs that come together each night, and no constant number for them', () => {
+    expect(advise(record({ batch: 60 }), { goal: { ...LABEL.goal, atMost: 100 } })).toMatchObject([
+      { proposal: 'schedule', settings: { schedule: [{ kind: 'run', cron: '0 10 * * *', nodes: 60 }] } },
+    ]);
   });
 
   it('is the smallest min-ready where demand is the same at all times', () => {
     const past = record({ minutes: Array.from({ length: 24 * 4 }, (_, at) => at * 15) });
 
     expect(advise(past)).toMatchObject([
-      {
-        proposal: 'min-ready',
-        reason: expect.stringContaining('the smallest that meets the goal; standby would spare ') as unknown,
-      },
+      { proposal: 'min-ready', reason: expect.stringContaining('the smallest that serves 100 of 100') as unknown },
     ]);
     expect(advise(past, { minReady: 1 })).toMatchObject([{ proposal: 'keep' }]);
   });
 
   it('is no node where a launch is within the target', () => {
-    const goal = { targetWaitMs: BOOT_MS, atMost: 10 };
+    const goal = { ...LABEL.goal, targetWaitMs: BOOT_MS };
 
     expect(advise(record({ batch: 4 }), { goal, minReady: 2 })).toMatchObject([
-      { proposal: 'min-ready', reason: 'no standby node is needed', figures: { minReady: { nodes: 0 } } },
+      { proposal: 'min-ready', reason: 'no standby node is needed', figures: { 'min-ready': { nodes: 0 } } },
     ]);
   });
 
-  it('is the idle-budget of the file, with what it buys', () => {
-    const goal = { targetWaitMs: undefined, idleBudget: 20, atMost: 10 };
-
-    expect(advise(record({ batch: 4 }), { goal, hasStandby: true })).toMatchObject([
+  it('is nothing that is not worth it', () => {
+    expect(advise(record({ batch: 4 }), {}, 21, 1)).toMatchObject([
       {
-        proposal: 'keep',
+        proposal: undefined,
         reason: expect.stringMatching(
-          /^its idle-budget of 20 is a choice: for [\d.]+ idle node-hours a day, .* instead of 2 min 0 s and 2 min 0 s$/,
+          /^not worth it: [\d.]+ node-hours for each hour of waiting avoided, and --worth is 1$/,
         ) as unknown,
       },
     ]);
@@ -88,8 +94,8 @@ describe('an advice', () => {
 
   it('knows of requests before the time to judge by', () => {
     const past = record({ batch: 4 });
-    const facts = { createdMs: DAY_MS, labels: ['rare'], requestor: 'zuul', tenant: null };
-    past.add({ kind: 'request', id: '200-9999', facts, events: [pastEvent(DAY_MS, 'queued')] });
+    const facts = { createdMs: 15 * DAY_MS, labels: ['rare'], requestor: 'zuul', tenant: null };
+    past.add({ kind: 'request', id: '200-9999', facts, events: [pastEvent(15 * DAY_MS, 'queued')] });
 
     expect(advise(past, { name: 'rare' })[0]?.reason).toBe('only 1 request is on record, and 20 are needed');
   });
@@ -106,7 +112,14 @@ describe('an advice', () => {
     ['no launch', record({ batch: 4, isLaunched: false }), {}, 21, 'no launch of it is on record'],
     ['no request', record(), { name: 'large' }, 21, 'no request for it is on record'],
     ['a label that is off', record({ batch: 4 }), { minReady: -1 }, 21, 'min-ready -1 switches the label off'],
-    ['at-most', record({ batch: 20 }), {}, 21, 'with 10 nodes, 5 of 100 requests still wait 2 min 0 s or longer'],
+    [
+      'at-most',
+      record({ batch: 20 }),
+      {},
+      21,
+      'with up to 10 nodes at most 50 of 100 requests are served at once, and the goal is 95',
+    ],
+    ['a label that is quiet', record({ days: 20 }), {}, 28, 'no request for it has come since 1970-01-20'],
   ])('is nothing with %s', (_, past, changes, days, reason) => {
     expect(advise(past, changes, days)[0]).toMatchObject({
       proposal: undefined,

@@ -1,4 +1,4 @@
-export type { AdvisedLabel, StandbyAdvice } from './advise-standby.js';
+export type { AdvisedLabel, ProposedStandby, StandbyAdvice } from './advise-standby.js';
 export { adviseStandby, tooUnsure } from './advise-standby.js';
 export type { Window } from './demand.js';
 export type { LabelFigures } from './figures.js';
@@ -8,3 +8,4 @@ export type { Replay, ReplayedLabel, ReplayOptions } from './replay.js';
 export { replay, ReplayError } from './replay.js';
 export type { StandbyOfLabel, StandbyReplay } from './replay-standby.js';
 export { replayStandby } from './replay-standby.js';
+export { scheduleYaml } from '../standby/search-schedule.js';

@@ -1,24 +1,22 @@
-import {
-  compareStandby,
-  waitFigures,
-  type StandbyComparison,
-  type StandbyFigures,
-} from '../standby/compare-standby.js';
-import type { StandbyGoal } from '../standby/forecast.js';
+import type { StandbySettings } from '@nodepool/core/config';
+import { compareStandby, type StandbyComparison } from '../standby/compare-standby.js';
+import { playSettings, waitFigures, type StandbyFigures, type StandbyGoal } from '../standby/play-settings.js';
 import type { Window } from './demand.js';
 import type { Past } from './past.js';
 import { scenesOf, type LabelScene } from './standby-scenes.js';
 
 /** What standby nodes of one label gave, and what other numbers would have given. */
-export interface StandbyReplay extends Omit<StandbyComparison, 'waitsMs'> {
+export interface StandbyReplay extends StandbyComparison {
   readonly label: string;
   /** As it was. */
   readonly recorded: StandbyFigures;
+  /** With the configuration; `undefined`: it does not have the label. */
+  readonly configured: StandbyFigures | undefined;
 }
 
-/** Goal of a label and its `min-ready`, which applies where there is no forecast. */
+/** The configuration of a label. */
 export interface StandbyOfLabel {
-  readonly goal: StandbyGoal;
+  readonly settings: StandbySettings | undefined;
   readonly minReady: number;
 }
 
@@ -26,17 +24,24 @@ export interface StandbyOfLabel {
 export function replayStandby(
   past: Past,
   window: Window,
-  settingsOf: (label: string) => StandbyOfLabel,
+  goalOf: (label: string) => StandbyGoal,
+  labelOf: (label: string) => StandbyOfLabel | undefined,
 ): StandbyReplay[] {
   return [...scenesOf(past, window)].map((scene) => {
-    const { goal, minReady } = settingsOf(scene.label);
-    const { auto, constant, clairvoyant } = compareStandby(scene, goal, minReady);
-    return { label: scene.label, recorded: recordedFigures(scene), auto, constant, clairvoyant };
+    const [goal, label] = [goalOf(scene.label), labelOf(scene.label)];
+    return {
+      ...{ label: scene.label, recorded: recordedFigures(scene, goal) },
+      configured: label && playSettings(scene, goal, label),
+      ...compareStandby(scene, goal),
+    };
   });
 }
 
 /** What the standby nodes of a label gave, as it was. */
-export function recordedFigures({ label, requests, standby, sinceMs, untilMs }: LabelScene): StandbyFigures {
+export function recordedFigures(
+  { label, requests, standby, sinceMs, untilMs }: LabelScene,
+  goal: StandbyGoal,
+): StandbyFigures {
   const waits = requests.flatMap(({ outcome, createdMs, endMs }) =>
     outcome === 'fulfilled' && endMs !== undefined ? [Math.max(0, endMs - createdMs)] : [],
   );
@@ -46,5 +51,6 @@ export function recordedFigures({ label, requests, standby, sinceMs, untilMs }: 
     const readyMs = launchEndedMs ?? beginMs;
     idleMs += Math.max(0, Math.min(endMs, deletingMs, untilMs) - Math.max(readyMs, sinceMs));
   }
-  return { requests: requests.length, ...waitFigures(waits), idleHours: idleMs / 3_600_000, nodes: undefined };
+  const own = { idleHours: idleMs / 3_600_000, bootHours: undefined, unused: undefined, nodes: undefined };
+  return { ...waitFigures(waits, goal), requests: requests.length, ...own };
 }

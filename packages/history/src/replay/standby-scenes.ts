@@ -1,4 +1,4 @@
-import type { ComparedScene } from '../standby/compare-standby.js';
+import type { ComparedScene } from '../standby/play-settings.js';
 import type { Arrival } from '../standby/demand.js';
 import { isDemand } from '../record/requestors.js';
 import type { Window } from './demand.js';
@@ -78,17 +78,19 @@ function launchesOf(label: string, uses: readonly RecordedUse[]): Launch[] {
   return launches.sort((a, b) => a.endedMs - b.endedMs);
 }
 
-/** A launch takes as long as the recorded one of the label that ended nearest. */
-function bootTimes(launches: readonly Launch[]): (atMs: number) => number {
+/** A launch takes as long as the recorded one of the label that began nearest. */
+function bootTimes(ended: readonly Launch[]): (atMs: number) => number {
+  const launches = ended.map(({ endedMs, tookMs }) => ({ beganMs: endedMs - tookMs, tookMs }));
+  launches.sort((a, b) => a.beganMs - b.beganMs);
   return (atMs) => {
     let [low, high] = [0, launches.length];
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((launches[middle]?.endedMs ?? 0) < atMs) low = middle + 1;
+      if ((launches[middle]?.beganMs ?? 0) < atMs) low = middle + 1;
       else high = middle;
     }
     const [before, after] = [launches[low - 1], launches[low]];
     if (!before || !after) return (before ?? after)?.tookMs ?? USUAL_BOOT_MS;
-    return atMs - before.endedMs < after.endedMs - atMs ? before.tookMs : after.tookMs;
+    return atMs - before.beganMs < after.beganMs - atMs ? before.tookMs : after.tookMs;
   };
 }

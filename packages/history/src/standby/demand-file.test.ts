@@ -13,7 +13,7 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true }));
 
 const record = (slot: number): SlotRecord => ({
-  ...{ slot, needs: { small: [2, 1] }, bootsMs: { small: [90_000] }, kept: { small: 3 } },
+  ...{ slot, needs: { small: [2, 1] }, bootsMs: { small: [90_000] }, kept: { small: 3 }, served: { small: [2, 3] } },
 });
 
 it('reads the slots that were appended', async () => {
@@ -22,11 +22,11 @@ it('reads the slots that were appended', async () => {
   expect(await readDemand(path, 0, 10)).toEqual({ slots: [record(7), record(8)], damagedLines: 0 });
 });
 
-it('reads what has no numbers of nodes yet', async () => {
+it('reads what older releases wrote', async () => {
   await appendDemand(path, record(7));
   await writeFile(path, '{"slot":7,"needs":{},"boots":{}}\n');
 
-  expect(await readDemand(path, 0, 10)).toMatchObject({ slots: [{ slot: 7, kept: {} }], damagedLines: 0 });
+  expect(await readDemand(path, 0, 10)).toMatchObject({ slots: [{ slot: 7, kept: {}, served: {} }], damagedLines: 0 });
 });
 
 it('is empty without a file', async () => {
@@ -43,6 +43,7 @@ it('removes old slots, repeated ones and damaged lines', async () => {
     '{"slot":7.5,"needs":{},"boots":{}}',
     '{"slot":7,"needs":{"a":[-1]},"boots":{}}',
     '{"slot":7,"needs":{},"boots":{},"kept":{"a":"3"}}',
+    '{"slot":7,"needs":{},"boots":{},"served":{"a":3}}',
   ];
   await writeFile(path, `${await readFile(path, 'utf8')}${bad.join('\n')}\n`);
 

@@ -11,6 +11,8 @@ export interface SlotRecord {
   readonly bootsMs: Readonly<Record<string, readonly number[]>>;
   /** The most standby nodes that were to be kept, by label. */
   readonly kept: Readonly<Record<string, number>>;
+  /** Requests served at once, and all that were served, by label. */
+  readonly served: Readonly<Record<string, readonly number[]>>;
 }
 
 /** What a file holds, and how much of it cannot be used. */
@@ -63,8 +65,8 @@ export async function appendDemand(path: string, record: SlotRecord): Promise<vo
   await appendFile(path, encodeSlot(record));
 }
 
-function encodeSlot({ slot, needs, bootsMs, kept }: SlotRecord): string {
-  return `${JSON.stringify({ slot, needs, boots: bootsMs, kept })}\n`;
+function encodeSlot({ slot, needs, bootsMs, kept, served }: SlotRecord): string {
+  return `${JSON.stringify({ slot, needs, boots: bootsMs, kept, served })}\n`;
 }
 
 function decodeSlot(line: string): SlotRecord | undefined {
@@ -74,9 +76,10 @@ function decodeSlot(line: string): SlotRecord | undefined {
   } catch {
     return undefined;
   }
-  const { slot, needs, boots, kept = {} } = Object(value) as Record<string, unknown>;
-  if (!Number.isSafeInteger(slot) || !isCounts(needs) || !isCounts(boots) || !isNumbers(kept)) return undefined;
-  return { slot: slot as number, needs, bootsMs: boots, kept };
+  const { slot, needs, boots, kept = {}, served = {} } = Object(value) as Record<string, unknown>;
+  if (!Number.isSafeInteger(slot) || !isCounts(needs) || !isCounts(boots) || !isNumbers(kept) || !isCounts(served))
+    return undefined;
+  return { slot: slot as number, needs, bootsMs: boots, kept, served };
 }
 
 function isNumbers(value: unknown): value is Record<string, number> {

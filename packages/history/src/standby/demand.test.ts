@@ -14,6 +14,19 @@ it('counts a request by the nodes asked for within one boot', () => {
   expect(demand.requests).toBe(5);
 });
 
+it('tells the largest need and the number of requests of some slots', () => {
+  const demand = new LabelDemand();
+  for (const [slot, nodes] of [
+    [3, 2],
+    [4, 5],
+    [6, 1],
+  ] as const)
+    demand.add({ atMs: slot * SLOT_MS, nodes }, BOOT_MS);
+
+  expect([demand.largestNeed(3, 4), demand.largestNeed(5, 6), demand.largestNeed(7, 9)]).toEqual([5, 1, 0]);
+  expect([demand.requestsIn(3, 6), demand.requestsIn(3, 7)]).toEqual([2, 3]);
+});
+
 it('adds requests that were counted before', () => {
   const demand = new LabelDemand();
   demand.add({ atMs: 0, nodes: 1 }, BOOT_MS);

@@ -1,5 +1,7 @@
-/** Demand is counted and forecast by quarters of an hour. */
+/** Demand is counted by quarters of an hour. */
 export const SLOT_MS = 15 * 60_000;
+/** Slots of an hour. */
+export const SLOTS_AN_HOUR = 4;
 
 /** Nodes of one label that one request asks for. */
 export interface Arrival {
@@ -37,6 +39,20 @@ export class LabelDemand {
   /** Requests of a slot: index 0 counts those that needed one standby node. */
   needsOf(slot: number): readonly number[] {
     return this.#needs.get(slot) ?? NONE;
+  }
+
+  /** The largest need in these slots, both included. */
+  largestNeed(from: number, to: number): number {
+    let largest = 0;
+    for (let slot = from; slot <= to; slot++) largest = Math.max(largest, this.needsOf(slot).length);
+    return largest;
+  }
+
+  /** The number of requests in these slots, the last one not included. */
+  requestsIn(from: number, to: number): number {
+    let total = 0;
+    for (let slot = from; slot < to; slot++) for (const count of this.needsOf(slot)) total += count;
+    return total;
   }
 
   /** Adds the requests of a slot that were counted before. */

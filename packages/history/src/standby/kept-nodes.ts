@@ -1,17 +1,17 @@
 import { SLOT_MS, type LabelDemand } from './demand.js';
-import type { StandbyDecision } from './label-forecast.js';
+import type { StandbyLevel } from '@nodepool/core/launcher';
 
 /** A quarter of an hour of a label. */
 export interface CurveSlot {
   readonly beginMs: number;
-  /** The most standby nodes that were to be kept; `undefined`: none was forecast. */
+  /** The most standby nodes that were to be kept; `undefined`: it is not known. */
   readonly kept: number | undefined;
   /** The number of standby nodes with which no request would have waited; `undefined`: not counted. */
   readonly needed: number | undefined;
 }
 
 /** The standby nodes of a label now, and during the last day. */
-export interface StandbyCurve extends StandbyDecision {
+export interface StandbyCurve extends StandbyLevel {
   readonly label: string;
   /** In order of time. */
   readonly slots: readonly CurveSlot[];
@@ -21,11 +21,11 @@ const SLOTS = 86_400_000 / SLOT_MS;
 
 /** Remembers how many standby nodes were to be kept of each label during the last day. */
 export class KeptNodes {
-  readonly #decisions = new Map<string, StandbyDecision>();
+  readonly #decisions = new Map<string, StandbyLevel>();
   readonly #slots = new Map<number, Map<string, number>>();
 
   /** Notes a decision about a label. */
-  decided(label: string, slot: number, decision: StandbyDecision): void {
+  decided(label: string, slot: number, decision: StandbyLevel): void {
     this.#decisions.set(label, decision);
     this.#note(label, slot, decision.nodes);
     for (const each of this.#slots.keys()) if (each <= slot - SLOTS) this.#slots.delete(each);

@@ -10,12 +10,12 @@ function play(arrivals: readonly (readonly [minute: number, nodes: number])[], l
     arrivals: arrivals.map(([minute, nodes]) => ({ atMs: minute * MINUTE_MS, nodes })),
     ...{ sinceMs: 0, untilMs: HOUR_MS, bootMs: () => BOOT_MS },
   };
-  return playStandby(scene, levelAt);
+  return playStandby(scene, { levelAt });
 }
 
 describe('played standby nodes', () => {
   it('serve requests at once and are replaced', () => {
-    const { waitsMs, idleHours, launches } = play(
+    const { waitsMs, idleHours, bootHours } = play(
       [
         [10, 1],
         [20, 1],
@@ -24,7 +24,7 @@ describe('played standby nodes', () => {
     );
 
     expect(waitsMs).toEqual([0, 0]);
-    expect(launches).toBe(2);
+    expect(bootHours).toBeCloseTo(4 / 60);
     expect(idleHours).toBeCloseTo((60 - 2 - 2) / 60);
   });
 
@@ -42,19 +42,20 @@ describe('played standby nodes', () => {
   });
 
   it('do not help a request for more nodes than there are', () => {
-    expect(play([[10, 2]], () => 1)).toMatchObject({ waitsMs: [BOOT_MS], launches: 2 });
+    expect(play([[10, 2]], () => 1)).toMatchObject({ waitsMs: [BOOT_MS], unused: 0 });
   });
 
   it('are deleted when fewer are wanted, and launched ahead of time when more are', () => {
-    const { waitsMs, idleHours } = play([[32, 2]], (atMs) =>
+    const { waitsMs, idleHours, unused } = play([[32, 2]], (atMs) =>
       atMs < 10 * MINUTE_MS ? 3 : atMs >= 30 * MINUTE_MS ? 2 : 0,
     );
 
     expect(waitsMs).toEqual([0]);
     expect(idleHours).toBeCloseTo((3 * 10 + 2 * 26) / 60);
+    expect(unused).toBe(3);
   });
 
   it('are none without a number', () => {
-    expect(play([[10, 1]], () => 0)).toEqual({ waitsMs: [BOOT_MS], idleHours: 0, launches: 1 });
+    expect(play([[10, 1]], () => 0)).toMatchObject({ waitsMs: [BOOT_MS], idleHours: 0, unused: 0 });
   });
 });

@@ -152,11 +152,7 @@ export class World {
     return {
       ...{ zk: this.zk, clock: this.clock, hostname: 'nl01', activity: this.activity, history: this.history },
       certificates: { isOn: false, providersWithout: () => new Map() },
-      forecasts: {
-        get curves() {
-          return read('curves');
-        },
-      },
+      standbyCurves: () => read('curves'),
       ...{ webUrl: () => 'http://nl01/', config: () => this.config, conditions: { merged: this.conditions } },
       runtime: {
         ...{ nodes, requests, events, images, hosts: [], notReady: [] },

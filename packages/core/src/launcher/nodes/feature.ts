@@ -1,5 +1,6 @@
 import type { NodeRecord } from '@nodepool/zk-protocol';
 import type { FoundCondition } from '../../contract/condition.js';
+import type { StandbySource } from '../plan/nodes.js';
 import type { Steering } from '../plan/steering.js';
 import type { ProviderSet } from '../providers/provider-set.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
@@ -22,6 +23,8 @@ export interface Engine {
   readonly standby: {
     /** Whether a node of the label is missing that no launcher has requested. */
     isMissing(label: string): boolean;
+    /** The number of nodes to keep of the label may be another one. */
+    check(label: string): void;
   };
   readonly serverClock: ServerTime;
   readonly idle: IdleNodes;
@@ -30,7 +33,7 @@ export interface Engine {
 }
 
 /** What a launcher does beside launching, lending and deleting nodes. The rest of the launcher does not know its name. */
-export interface Feature extends Part {
+export interface Feature extends Part, StandbySource {
   /** What `explain` says about standby nodes of the label. `undefined`: nothing. */
   explain?(label: string): string | undefined;
   /** What `explain` says about a node that is being made. `undefined`: nothing. */

@@ -1,8 +1,8 @@
+import type { LabelConfig } from '../../contract/config.js';
 import type { Context } from '../state/context.js';
-import type { StandbyLevel } from '../plan/nodes.js';
+import type { StandbyLevel, StandbySource } from '../plan/nodes.js';
 import type { PoolViews } from '../view/pool-views.js';
 import type { RequestedByOthers } from './requested-by-others.js';
-import { StandbyLevels } from './standby-levels.js';
 
 /** How many free nodes of a label may be deleted, and how many of those may be running. */
 export interface Surplus {
@@ -13,30 +13,26 @@ export interface Surplus {
 const NO_SURPLUS: Surplus = { nodes: 0, running: 0 };
 
 /**
- * How many free nodes of each label to keep: `min-ready`, or the computed number of a label with `standby`, which the first launcher of
- * the label keeps alone, so that launchers with different numbers do not work against each other.
+ * How many free nodes of each label to keep: `min-ready`, or the number that a source says for a label with `standby`, which the first
+ * launcher of the label keeps alone, so that launchers with different numbers do not work against each other.
  */
 export class StandbyGoals {
   readonly #context: Context;
   readonly #views: PoolViews;
   readonly #others: RequestedByOthers;
-  readonly #levels = new StandbyLevels();
+  readonly #sources: readonly StandbySource[];
 
-  constructor(context: Context, views: PoolViews, others: RequestedByOthers) {
+  constructor(context: Context, views: PoolViews, others: RequestedByOthers, sources: readonly StandbySource[]) {
     this.#context = context;
     this.#views = views;
     this.#others = others;
-  }
-
-  /** Keeps these numbers of nodes of labels with `standby`, from now on. @returns whether a number has changed */
-  replace(levels: ReadonlyMap<string, StandbyLevel>): boolean {
-    return this.#levels.replace(levels);
+    this.#sources = sources;
   }
 
   /** The number of free nodes to keep of a label. */
   wanted(label: string): number {
     const config = this.#context.config.now.labels.get(label);
-    return config && this.decides(label) ? this.#levels.of(config).nodes : 0;
+    return config && this.decides(label) ? this.#levelOf(config).nodes : 0;
   }
 
   /** Whether a launcher of the original requests as many nodes of the label: it does not count what others have requested. */
@@ -53,7 +49,7 @@ export class StandbyGoals {
   level(label: string): StandbyLevel | undefined {
     const config = this.#context.config.now.labels.get(label);
     if (!config) return undefined;
-    const level = this.#levels.of(config);
+    const level = this.#levelOf(config);
     const requested = this.#others.nodes(label);
     if (requested <= level.nodes || level.isFallback) return level;
     return {
@@ -75,12 +71,22 @@ export class StandbyGoals {
     const config = this.#context.config.now.labels.get(label);
     if (!config || !this.#views.isFirstFor(label)) return NO_SURPLUS;
     const { mirror } = this.#context;
-    const { nodes: wanted, isFallback } = this.#levels.of(config);
+    const { nodes: wanted, isFallback } = this.#levelOf(config);
     const { unaware } = this.#views.sharers(label);
     const free = mirror.standbyCount(label);
     const requested = this.#others.nodes(label);
     const nodes = Math.max(0, free - Math.max(wanted, unaware ? 0 : requested));
     if (isFallback) return { nodes: Math.min(nodes, mirror.parkedCount(label)), running: 0 };
     return { nodes, running: Math.min(nodes, Math.max(0, this.#others.count(label) - requested)) };
+  }
+
+  /** What to keep: the number that a source says, at most `at-most`, or `min-ready`. */
+  #levelOf(label: LabelConfig): StandbyLevel {
+    const { minReady, standby } = label;
+    const nodes = Math.max(0, minReady);
+    if (minReady < 0 || !standby) return { nodes, reason: `min-ready ${minReady}`, isFallback: true };
+    const level = this.#sources.flatMap((source) => source.target?.(label) ?? [])[0];
+    if (!level) return { nodes, reason: `min-ready ${nodes}, as too little is known yet`, isFallback: true };
+    return level.isFallback ? { ...level, nodes } : { ...level, nodes: Math.min(level.nodes, standby.atMost) };
   }
 }

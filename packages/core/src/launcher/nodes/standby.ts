@@ -9,7 +9,7 @@ import {
 import type { Context } from '../state/context.js';
 import type { Occasion, Part } from '../state/part.js';
 import type { StandbyExplanation } from '../plan/explanation.js';
-import { planStandby, type StandbyLevel } from '../plan/nodes.js';
+import { planStandby } from '../plan/nodes.js';
 import { MIN_READY_REQUESTOR } from '../plan/candidates.js';
 import type { PoolViews } from '../view/pool-views.js';
 import { ExpectedNodes } from './expected-nodes.js';
@@ -78,11 +78,6 @@ export class Standby implements Part {
     const wanted = labels.filter((label) => this.#goals.wanted(label) > 0);
     const found = wanted.reduce((sum, label) => sum + this.#fill(label), 0);
     this.#context.metrics?.sweepFound('standby-node', found);
-  }
-
-  /** Keeps these numbers of nodes of labels with `standby`, from now on. */
-  keep(levels: ReadonlyMap<string, StandbyLevel>): void {
-    if (this.#goals.replace(levels)) this.reconsider();
   }
 
   /** Why so many nodes of a label with `standby` are kept, and what features say about them; `undefined` for other labels. */

@@ -10,6 +10,7 @@ import {
 } from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it } from 'vitest';
 import { LauncherRooms, OURS } from '../../../test/support/launcher-rooms.js';
+import type { StandbyLevel } from '../plan/nodes.js';
 import { Standby } from './standby.js';
 import { SurplusNodes } from './surplus-nodes.js';
 
@@ -25,9 +26,11 @@ async function setUp({ isFirst = true, hasForecast = true } = {}) {
   const rooms = await LauncherRooms.open();
   const { world } = rooms;
   const { config, mirror } = world.context;
-  const goal = { targetWaitMs: 5_000, idleBudget: undefined, atMost: 9 };
+  const settings = { schedule: [], timeZone: 'UTC', followMs: 3_600_000, auto: false, goal: undefined, atMost: 9 };
+  let levels: ReadonlyMap<string, StandbyLevel> = new Map();
+  rooms.features.push({ target: ({ name }) => levels.get(name) });
   const labels = new Map(
-    [...config.now.labels].map(([name, label]) => [name, { ...label, ...(hasForecast && { standby: goal }) }]),
+    [...config.now.labels].map(([name, label]) => [name, { ...label, ...(hasForecast && { standby: settings }) }]),
   );
   config.now = { ...config.now, labels };
   if (!isFirst) await rooms.register(OURS);
@@ -61,7 +64,8 @@ async function setUp({ isFirst = true, hasForecast = true } = {}) {
       ),
     keep: (nodes: number, isFallback = false) => {
       const level = { nodes, reason: 'demand', isFallback };
-      standby.keep(new Map(['a', 'b'].map((label) => [label, level])));
+      levels = new Map(['a', 'b'].map((label) => [label, level]));
+      standby.reconsider();
     },
     sweep: async () => {
       await world.clock.run(surplus.reconsider('minute'));
@@ -99,7 +103,16 @@ describe('standby nodes that follow demand', () => {
     expect(standby.explain('a')).toMatchObject({ nodes: 3, decides: false });
   });
 
-  it('are min-ready while there is no forecast', async () => {
+  it('are at most as many as at-most says', async () => {
+    const { world, keep, requests } = await setUp();
+
+    keep(30);
+    await world.pass(1_000);
+
+    expect([...requests.values()].filter(({ labels }) => labels[0] === 'a')).toHaveLength(9);
+  });
+
+  it('are min-ready while no number is known', async () => {
     const { world, requests } = await setUp();
 
     standby.reconsider();

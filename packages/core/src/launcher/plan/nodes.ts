@@ -1,5 +1,5 @@
 import { isStandby, UNLOCKED_GARBAGE_STATES, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
-import type { Config } from '../../contract/config.js';
+import type { Config, LabelConfig } from '../../contract/config.js';
 import type { PoolView } from './types.js';
 
 /**
@@ -116,8 +116,14 @@ function shorter(known: AgeLimit | undefined, key: AgeLimit['key'], ms: number |
 export interface StandbyLevel {
   readonly nodes: number;
   readonly reason: string;
-  /** `min-ready` applies, as there is no forecast. */
+  /** `min-ready` applies, as too little is known. */
   readonly isFallback: boolean;
+}
+
+/** Says how many free nodes of labels with `standby` to keep. */
+export interface StandbySource {
+  /** `undefined`: it does not know, and `min-ready` applies. */
+  target?(label: LabelConfig): StandbyLevel | undefined;
 }
 
 /** Nodes of one label that count for its `min-ready`. */

@@ -1,7 +1,7 @@
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
 import type { ShownConditions } from '@nodepool/daemon';
-import type { History, StandbyForecasts } from '@nodepool/history';
+import type { History, StandbyCurve } from '@nodepool/history';
 import type { Launcher } from '@nodepool/core/launcher';
 import type { LeaseCertificates } from '../../certificates/lease-certificates.js';
 import type { ActivityLog } from './activity-log.js';
@@ -14,7 +14,8 @@ export interface LauncherApiSources {
   readonly hostname: string;
   readonly activity: ActivityLog;
   readonly history: Pick<History, 'read' | 'page' | 'addTo'>;
-  readonly forecasts: Pick<StandbyForecasts, 'curves'>;
+  /** The last day of each label with `standby`. */
+  readonly standbyCurves: () => readonly StandbyCurve[];
   /** Address at which other launchers find this one; `undefined` before it listens. */
   readonly webUrl: () => string | undefined;
   readonly config: () => Config;

@@ -7,12 +7,12 @@ import type { LauncherApiSources } from './sources.js';
 export const STANDBY_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   Standby: record({
     ...{ label: TEXT, nodes: { ...WHOLE, description: 'Standby nodes to keep now' }, reason: TEXT },
-    is_fallback: { type: 'boolean', description: 'Whether min-ready applies, as there is no forecast' },
+    is_fallback: { type: 'boolean', description: 'Whether min-ready applies, as too little is known' },
     slots: {
       ...listOf(
         record({
           time: TIME,
-          kept: { ...orNull(WHOLE), description: 'The most standby nodes to keep; null: none was forecast' },
+          kept: { ...orNull(WHOLE), description: 'The most standby nodes to keep; null: not known' },
           needed: {
             ...orNull(WHOLE),
             description: 'Standby nodes with which no request would have waited; null: not counted',
@@ -25,12 +25,12 @@ export const STANDBY_SCHEMAS: Readonly<Record<string, JsonObject>> = {
 };
 
 /** The operation that shows how standby nodes follow demand. */
-export function standbyOperation({ forecasts }: Pick<LauncherApiSources, 'forecasts'>): ApiOperation {
+export function standbyOperation({ standbyCurves }: Pick<LauncherApiSources, 'standbyCurves'>): ApiOperation {
   return {
     ...{ id: 'listStandby', method: 'GET', path: '/standby' },
-    summary: 'Labels with standby: nodes to keep and demand of the last day, as this launcher forecasts them',
+    summary: 'Labels with standby: nodes to keep and demand of the last day, as this launcher counted it',
     answer: listOf(ref('Standby')),
-    handle: () => forecasts.curves.map(curveToApi),
+    handle: () => standbyCurves().map(curveToApi),
   };
 }
 

@@ -1,0 +1,249 @@
+import {
+  steadyNow,
+  type CancelTimer,
+  type NodeRecord,
+  type RequestId,
+  type RequestRecord,
+} from '@nodepool/zk-protocol';
+import type { LabelConfig, Logger } from '@nodepool/core';
+import type { Engine, Feature, MakeFeature, StandbyLevel } from '@nodepool/core/launcher';
+import { isDemand } from '../record/requestors.js';
+import { appendDemand, readDemand } from './demand-file.js';
+import { slotOf } from './demand.js';
+import { FITTED_SLOTS } from './fit.js';
+import { KeptNodes, type StandbyCurve } from './kept-nodes.js';
+import { LabelStandby } from './label-standby.js';
+import { ServedAtOnce } from './served-at-once.js';
+
+const CHECK_MS = 30_000;
+/** More than are used: a clock that was wrong for a while makes none of them too old. */
+const KEPT_SLOTS = 2 * FITTED_SLOTS;
+
+/** Options of {@link standbyTargets}. */
+export interface StandbyTargetsOptions {
+  readonly logger: Logger;
+  /** File that keeps the demand over restarts. */
+  readonly path: string;
+}
+
+/** A request that is waiting. */
+interface Waiting {
+  readonly labels: readonly LabelConfig[];
+  /** Steady time. */
+  readonly sinceMs: number;
+}
+
+/**
+ * Decides how many standby nodes labels with `standby` have, from their schedules and from the requests and launches of all launchers.
+ * Counts nothing while no label has `standby`.
+ */
+export class StandbyTargets implements Feature {
+  readonly #engine: Engine;
+  readonly #options: StandbyTargetsOptions;
+  readonly #known = new Set<number>();
+  readonly #labels = new Map<string, LabelStandby>();
+  readonly #levels = new Map<string, StandbyLevel>();
+  /** When each node that is being launched began; steady time. */
+  readonly #launching = new Map<string, number>();
+  readonly #waiting = new Map<RequestId, Waiting>();
+  readonly #kept = new KeptNodes();
+  readonly #served = new ServedAtOnce();
+  #ends: readonly (() => void)[] = [];
+  #cancel: CancelTimer | undefined;
+  #bootsMs: Record<string, number[]> = {};
+  /** The slot that is being counted; missing: it did not begin under observation. */
+  #slot: number | undefined;
+  #lastSlot = 0;
+  /** Number of slots that were added to the file. */
+  #appended = 0;
+  #reading: Promise<void> | undefined;
+  #hasEnded = false;
+
+  constructor(engine: Engine, options: StandbyTargetsOptions) {
+    this.#engine = engine;
+    this.#options = options;
+  }
+
+  target({ name }: LabelConfig): StandbyLevel | undefined {
+    return this.#levels.get(name);
+  }
+
+  conditions() {
+    return this.#served.conditions(this.#configured, this.#lastSlot);
+  }
+
+  /** The last day of each label with `standby`. */
+  get curves(): StandbyCurve[] {
+    const now = slotOf(this.#engine.context.clock.now());
+    const isKnown = (slot: number) => slot === now || this.#known.has(slot);
+    return this.#configured.flatMap(({ name }) => this.#kept.curveOf(name, now, this.#of(name).demand, isKnown) ?? []);
+  }
+
+  /** Counts from the start on, so that requests from before do not count as new, unless no label has `standby`. */
+  reconsider(): void {
+    const { life, events, clock } = this.#engine.context;
+    if (this.#hasEnded || !life.isStarted || this.#configured.length === 0) return;
+    if (this.#ends.length === 0) {
+      this.#lastSlot = slotOf(clock.now());
+      this.#ends = [
+        events.on('requestChanged', ({ before, after }) => this.#requestChanged(before, after)),
+        events.on('nodeChanged', ({ id, before, after }) => this.#nodeChanged(id, before, after)),
+      ];
+    }
+    this.#reading ??= this.#read();
+    void this.#reading.then(() => this.#check());
+  }
+
+  stop(): void {
+    this.#hasEnded = true;
+    this.#cancel?.();
+    for (const end of this.#ends) end();
+  }
+
+  get #configured(): LabelConfig[] {
+    return this.#configuredOf(this.#engine.context.config.now.labels.keys());
+  }
+
+  /** Those of the labels that have `standby`, each once. */
+  #configuredOf(names: Iterable<string>): LabelConfig[] {
+    const { labels } = this.#engine.context.config.now;
+    return [...new Set(names)].flatMap((name) => {
+      const label = labels.get(name);
+      return label?.standby && label.minReady >= 0 ? [label] : [];
+    });
+  }
+
+  async #read(): Promise<void> {
+    const { path, logger } = this.#options;
+    const now = slotOf(this.#engine.context.clock.now());
+    try {
+      const { slots, damagedLines } = await readDemand(path, now - FITTED_SLOTS, KEPT_SLOTS);
+      if (damagedLines > 0) logger.warn('Skipping damaged lines of recorded demand', { path, damagedLines });
+      for (const { slot, needs, bootsMs, kept, served } of slots) {
+        this.#known.add(slot);
+        this.#kept.restore(slot, kept);
+        this.#served.restore(slot, served);
+        for (const [label, counts] of Object.entries(needs)) this.#of(label).restore(slot, counts);
+        for (const [label, times] of Object.entries(bootsMs)) for (const ms of times) this.#of(label).booted(ms);
+      }
+    } catch (error) {
+      logger.warn('Could not read the recorded demand; it is counted again', { path, error });
+    }
+  }
+
+  /** Ends the slot if it is over, and decides about all labels. */
+  #check(): void {
+    if (this.#hasEnded) return;
+    const { clock } = this.#engine.context;
+    this.#passTo(slotOf(clock.now()));
+    const labels = this.#configured;
+    for (const name of this.#levels.keys()) if (!labels.some((label) => label.name === name)) this.#levels.delete(name);
+    for (const label of labels) this.#decide(label);
+    this.#cancel?.();
+    this.#cancel = clock.setTimer(CHECK_MS, () => this.#check());
+  }
+
+  #decide({ name, standby: settings, minReady }: LabelConfig): void {
+    if (!settings) return;
+    const { context, standby } = this.#engine;
+    const atMs = context.clock.now();
+    const free = context.mirror.standbyCount(name);
+    const level = this.#of(name).decide(atMs, { settings, minReady, free });
+    const before = this.#levels.get(name);
+    this.#levels.set(name, level);
+    this.#kept.decided(name, slotOf(atMs), level);
+    if (before?.nodes !== level.nodes) standby.check(name);
+  }
+
+  /** The slot is known only if the whole of it was counted: not after a start, or a clock that jumped. */
+  #passTo(slot: number): void {
+    if (slot === this.#lastSlot) return;
+    const counted = this.#slot;
+    if (counted !== undefined && slot === counted + 1) void this.#store(counted);
+    this.#bootsMs = {};
+    this.#slot = slot === this.#lastSlot + 1 ? slot : undefined;
+    this.#lastSlot = slot;
+    for (const each of this.#known) if (each < slot - FITTED_SLOTS) this.#known.delete(each);
+  }
+
+  async #store(slot: number): Promise<void> {
+    const { path, logger } = this.#options;
+    this.#known.add(slot);
+    const needs: Record<string, readonly number[]> = {};
+    for (const { name } of this.#configured) {
+      const counts = this.#of(name).demand.needsOf(slot);
+      if (counts.length > 0) needs[name] = counts;
+    }
+    const [kept, served] = [this.#kept.in(slot), this.#served.in(slot)];
+    try {
+      await appendDemand(path, { slot, needs, bootsMs: this.#bootsMs, kept, served });
+      if (++this.#appended % FITTED_SLOTS === 0) await readDemand(path, Infinity, KEPT_SLOTS); // removes what is too much
+    } catch (error) {
+      logger.warn('Could not record the demand; it is known until a restart', { path, error });
+    }
+  }
+
+  #requestChanged(before: RequestRecord | undefined, after: RequestRecord | undefined): void {
+    if (after?.state === 'fulfilled') this.#fulfilled(after.id);
+    if (!after) {
+      if (before) this.#waiting.delete(before.id);
+      return;
+    }
+    if (before || after.state !== 'requested' || !isDemand(after)) return;
+    const { clock } = this.#engine.context;
+    const atMs = clock.now();
+    const labels = this.#configuredOf(after.labels);
+    for (const label of labels) {
+      const nodes = after.labels.filter((each) => each === label.name).length;
+      this.#of(label.name).asked({ atMs, nodes });
+      this.#decide(label);
+    }
+    if (labels.length > 0) this.#waiting.set(after.id, { labels, sinceMs: steadyNow(clock) });
+  }
+
+  /** At once is before half of a launch would be over: stopped nodes need some seconds. */
+  #fulfilled(id: RequestId): void {
+    const waiting = this.#waiting.get(id);
+    if (!waiting) return;
+    this.#waiting.delete(id);
+    const waitedMs = steadyNow(this.#engine.context.clock) - waiting.sinceMs;
+    for (const { name } of waiting.labels) this.#served.add(name, this.#lastSlot, waitedMs < this.#of(name).bootMs / 2);
+  }
+
+  #nodeChanged(id: string, before: NodeRecord | undefined, after: NodeRecord | undefined): void {
+    if (!after || before?.state === after.state) {
+      if (!after) this.#launching.delete(id);
+      return;
+    }
+    const nowMs = steadyNow(this.#engine.context.clock);
+    if (after.state === 'building') {
+      this.#launching.set(id, nowMs);
+      return;
+    }
+    const beganMs = this.#launching.get(id);
+    this.#launching.delete(id);
+    if (beganMs === undefined || after.state !== 'ready') return;
+    for (const { name } of this.#configuredOf(after.labels)) {
+      this.#of(name).booted(nowMs - beganMs);
+      (this.#bootsMs[name] ??= []).push(nowMs - beganMs);
+    }
+  }
+
+  #of(label: string): LabelStandby {
+    let found = this.#labels.get(label);
+    if (!found) {
+      this.#labels.set(label, (found = new LabelStandby(this.#known)));
+      found.counts(this.#engine.context.clock.now());
+    }
+    return found;
+  }
+}
+
+/** Standby nodes by schedule and demand: the feature, and what it knows. */
+export function standbyTargets(options: StandbyTargetsOptions): { make: MakeFeature; curves: () => StandbyCurve[] } {
+  let made: StandbyTargets | undefined;
+  return {
+    make: (engine) => (made = new StandbyTargets(engine, options)),
+    curves: () => made?.curves ?? [],
+  };
+}
