@@ -168,6 +168,7 @@ it('every instrument reports a missing flavor until it exists', { timeout: TIMEO
   await allWell();
 });
 
+// Ends: LaunchesFail Unauthorized
 it('every instrument reports a refused password until it is correct', { timeout: TIMEOUT_MS }, async () => {
   cloud.password = 'rotated';
   cloud.state.tokens.clear();
@@ -192,6 +193,7 @@ it('every instrument reports a provider as down until it is up', { timeout: TIME
   await allWell();
 });
 
+// Ends: HostUnusable NoAnswer, NotServed NoNodes
 it('every instrument reports a static host as down until it is up', { timeout: TIMEOUT_MS }, async () => {
   await sshd.hosts[0]?.stop();
   await stirUp('rack');
@@ -202,6 +204,7 @@ it('every instrument reports a static host as down until it is up', { timeout: T
   await allWell();
 });
 
+// Ends: DeletionTakesLong StillInCloud
 it('every instrument reports a node stuck in deleting until it is gone', { timeout: TIMEOUT_MS }, async () => {
   const where = {
     provider: 'sky',
@@ -222,6 +225,7 @@ it('every instrument reports a node stuck in deleting until it is gone', { timeo
   await allWell();
 });
 
+// Ends: Draining LeftConfiguration
 it('every instrument reports a draining provider until its nodes are gone', { timeout: TIMEOUT_MS }, async () => {
   const nodes = JSON.parse(await nodepool('list', '--json')) as { id: string; provider: string }[];
   const { id = '' } = nodes.find(({ provider }) => provider === 'rack') ?? {};

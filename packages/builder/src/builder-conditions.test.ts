@@ -48,6 +48,7 @@ async function start(): Promise<{ of: World; builder: Builder; found: () => obje
   return { of, builder, found: () => builderConditions(builder, 'nb01', Date.now()) };
 }
 
+// Ends: UploadsOfRemovedProvider LeftConfiguration
 it('a builder reports that uploads of a removed provider keep files until the provider is back', async () => {
   const { of, builder, found } = await start();
   const before = found();
@@ -66,6 +67,7 @@ it('a builder reports that uploads of a removed provider keep files until the pr
   });
 });
 
+// Ends: BuildFailed Error, NoReadyBuild BuildFailed
 it('a builder reports a build that failed, until one succeeds', async () => {
   const failing = `${DEBIAN}  env-vars: {FAIL: "3"}\n`;
   const of = await World.start({ diskimages: failing });
@@ -86,6 +88,7 @@ it('a builder reports a build that failed, until one succeeds', async () => {
   await repair();
 });
 
+// Ends: BuildBlocked Error
 it('a builder reports a build that cannot begin, until its cause is corrected', async () => {
   const of = await World.start({ diskimages: `${DEBIAN}  pause: true\n` });
   world = of;
@@ -105,6 +108,7 @@ it('a builder reports a build that cannot begin, until its cause is corrected', 
   await vi.waitFor(() => expect(found()).toEqual([]), WAIT);
 });
 
+// Ends: UploadImpossible FileGone
 it('a builder reports an upload whose file is gone, until the image is built again', async () => {
   const of = await World.start({ diskimages: DEBIAN, provider: 'pause: true' });
   world = of;
@@ -122,6 +126,7 @@ it('a builder reports an upload whose file is gone, until the image is built aga
   await vi.waitFor(() => expect(found()).toEqual([]), WAIT);
 });
 
+// Ends: RemovalFails Error
 it('a builder reports a removal that fails, until its cause is corrected', async () => {
   const fake = createFakeDriver();
   let isInUse = true;
@@ -167,6 +172,7 @@ it('a builder does not report what was paused on purpose, nor builds that a remo
   expect(found()).toMatchObject([{ type: 'UploadsOfRemovedProvider', severity: 'warning' }]);
 });
 
+// Ends: UploadImpossible BuilderGone
 it('a builder reports uploads that wait for the disk of a builder that is gone', async () => {
   const of = await World.start({ diskimages: DEBIAN, provider: 'pause: true' });
   world = of;
@@ -191,6 +197,7 @@ it('a builder reports uploads that wait for the disk of a builder that is gone',
   expect(builderConditions(builder, 'nb01', clock.now())).toEqual([]);
 });
 
+// Ends: IdNotHeld LockLost
 it('a builder reports that another may have its id until it holds the id again', async () => {
   const { of, builder, found } = await start();
   const root = `/nodepool/builder-ids/${builder.id}`;

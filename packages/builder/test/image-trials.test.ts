@@ -63,6 +63,7 @@ async function ended(of: World, id: RequestId): Promise<string> {
 const serves = (of: World) => isInService(of.lastBuild('debian') ?? expect.fail());
 
 describe('a build on trial', () => {
+  // Ends: BuildWithdrawn LaunchesFailed
   it(
     'reaches at most five nodes if it is broken, which is a condition until it is unpaused; no request fails',
     LIMITS,

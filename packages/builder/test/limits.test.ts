@@ -20,6 +20,7 @@ afterEach(async () => {
 });
 
 describe('a builder', () => {
+  // Ends: BuildBlocked NoSpace
   it('does not start a build without enough disk space, until there is enough', async () => {
     world = await World.start({ diskimages: image('debian') });
     const small = join(world.dir, 'small');

@@ -51,6 +51,7 @@ async function saidOn(port: number): Promise<object> {
   };
 }
 
+// Ends: NotConnected Lost, NotConnected Suspended
 it('a builder reports that ZooKeeper is unavailable, at its start and later', { timeout: 120_000 }, async () => {
   const dir = await mkdtemp(join(tmpdir(), 'builder-away-'));
   onTestFinished(() => rm(dir, { recursive: true, force: true }));

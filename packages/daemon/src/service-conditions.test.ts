@@ -64,6 +64,7 @@ it('tells of the warnings of the configuration in force, by number and first pla
   });
 });
 
+// Ends: ConfigurationNotLoaded Replaced
 it('tells that a container does not see the file that replaced the one it has by a bind mount, until it is restarted', () => {
   const directory = mkdtempSync(join(tmpdir(), 'np-replaced-'));
   onTestFinished(() => rmSync(directory, { recursive: true }));

@@ -67,6 +67,7 @@ describe('quota', () => {
 });
 
 describe('conditions', () => {
+  // Ends: LabelUnusable MachineTypeMissing
   it('report a machine type that no zone has, until one has it', async () => {
     const { fake, provider } = await start();
     fake.cloud.futureTypes.add('e2-standard-2');

@@ -149,6 +149,7 @@ describe('the resources of a provider', () => {
 });
 
 describe('a zone that does not answer', () => {
+  // Ends: ZoneSilent ZoneFails
   it('does not hide instances of other zones, and is logged once', async () => {
     const { world, node } = await startWithNodeInB();
     world.fake.cloud.unreachable.add(B);

@@ -90,6 +90,7 @@ it('is ready if all that the label names is there', async () => {
   expect(await adapter.labelReady(label, pool, SIGNAL)).toBe(true);
 });
 
+// Ends: LabelUnusable ProfileMissing, LabelUnusable SourceMissing, LabelUnusable StoragePoolMissing
 it.each<[string, JsonObject, RegExp, (daemon: FakeIncus) => unknown]>([
   ['ProfileMissing', { profiles: ['gpu'] }, /^correct "profiles"/, ({ state }) => state.profiles.add('gpu')],
   [
@@ -184,6 +185,7 @@ it('lists the others beside an instance of a member that is away, which has no c
   expect(unread).toEqual([['instances', null]]);
 });
 
+// Ends: LoginRefused Untrusted
 it('has a condition while the daemon does not trust it, until it does', async () => {
   const { adapter, daemon } = await start();
   expect(adapter.conditions()).toEqual([]);

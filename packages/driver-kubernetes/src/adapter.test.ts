@@ -85,6 +85,7 @@ describe('a node', () => {
     }
   });
 
+  // Ends: TokensShortened Shortened
   it('is replaced while it is idle before its token ends', async () => {
     const fake = await startFake();
     fake.maxTokenSeconds = 0;
@@ -119,6 +120,7 @@ describe('a node', () => {
 });
 
 describe('a launch', () => {
+  // Ends: PodsNotStarting Container, PodsNotStarting Image, PodsNotStarting Unschedulable
   it.each([
     ['unpullable', 'NODEPOOL_CONFIG', 'ErrImagePull', 'Image'],
     ['fails', 'NODEPOOL_LAUNCH_STATUS', 'DeadlineExceeded', 'Container'],
@@ -225,6 +227,7 @@ describe('leaks', () => {
 });
 
 describe('a deletion', () => {
+  // Ends: DeletionsHang Finalizers
   it('ends when the namespace is gone, and names the finalizers that hold it', async () => {
     const fake = await startFake();
     const beganMs = systemClock.now();
@@ -286,6 +289,7 @@ describe('pods of a shared namespace', () => {
     expect(node.connectionPort).toMatchObject({ user: 'jobs', token: expect.stringContaining('e30.') as string });
   });
 
+  // Ends: LabelUnusable LargerThanQuota
   it('are not launched while a range of the namespace forbids their size', async () => {
     const { fake } = await inMain();
     const limits = [{ type: 'Container', max: { cpu: '500m' } }];

@@ -85,6 +85,7 @@ describe('credentials', () => {
     expect((await credentials.get()).token).toBe('short');
   });
 
+  // Ends: LoginEnds Expired, LoginEnds Short
   it.each([
     ['have ended', -30_000, 'Expired', 'ended 30 s ago', 'clear its cache'],
     ['end within a minute', 30_000, 'Short', 'end in 30 s', 'valid for several minutes'],

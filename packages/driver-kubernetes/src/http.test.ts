@@ -72,6 +72,7 @@ describe('a call', () => {
     expect(calls.refusal).toBeUndefined();
   });
 
+  // Ends: LoginRefused NoAccessToken
   it('remembers credentials that cannot be had until they can', async () => {
     const calls = await connect((_request, response) => response.end('{}'));
     credentialsFail = true;

@@ -52,6 +52,7 @@ describe('with the role that sf-operator makes', () => {
     expect(condition?.evidence['verbs']).toBe('list limitranges, list resourcequotas');
   });
 
+  // Ends: RightsMissing Forbidden
   it('the warning ends when the verbs are allowed', async () => {
     const fake = await startShared();
     fake.rules = SF_OPERATOR;

@@ -170,6 +170,7 @@ describe('a watch', () => {
     expect(seen.at(-1)).toBe('-old');
   });
 
+  // Ends: WatchFails WatchFails
   it('says why changes do not arrive', async () => {
     fake.denied.add('watch namespaces');
     await watcher.start(NEVER);

@@ -9,6 +9,7 @@ import { driver } from './index.js';
 const world = useWorld();
 
 describe('a backing label', () => {
+  // Ends: LabelUnusable BackingLabelRefused
   it('that all providers refuse is a condition of the label, until a node arrives', async () => {
     const made: Provider[] = [];
     const getProvider: Driver['getProvider'] = (config, context) => {

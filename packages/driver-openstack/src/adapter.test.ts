@@ -24,6 +24,7 @@ describe('a login that is refused', () => {
 });
 
 describe('a cloud that asks to wait for a day', () => {
+  // Ends: CallsPaused TooManyCalls
   it('is asked again after minutes, does not hold deletions back, and is a condition until then', async () => {
     await setUp();
     const node = await world.launchReady();

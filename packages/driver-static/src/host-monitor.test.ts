@@ -196,6 +196,7 @@ describe('a host whose keys change', () => {
     return { ...test, provider, lines, before, id, later };
   }
 
+  // Ends: HostKeyChanged Accepted
   it('is registered with the new ones, the log warns of it, and a condition for a day', async () => {
     const { until, lines, before, id, provider, later } = await returned({});
 
@@ -211,6 +212,7 @@ describe('a host whose keys change', () => {
     expect(provider.conditions()).toEqual([]);
   });
 
+  // Ends: HostUnusable HostKeyMismatch
   it('is refused when they are pinned, until its new key is configured', async () => {
     const { provider, own, configure } = await returned({ 'host-key-checking': 'pinned' });
 

@@ -55,6 +55,7 @@ const BROKEN: [reason: string, step: RegExp, answer: (socket: Socket) => void][]
   ],
 ];
 
+// Ends: HostUnusable HostKeyTypeUnknown, HostUnusable NotSsh, HostUnusable Refused, HostUnusable SshMethodUnknown
 it.each(BROKEN)('a host is reported as %s until its SSH server is repaired', async (reason, step, answer) => {
   const [host] = sshd.hosts;
   if (!host) throw new Error('there is no host');

@@ -85,6 +85,7 @@ describe('a ready node', () => {
 });
 
 describe('a host whose name has no address', () => {
+  // Ends: HostUnusable NameUnresolved
   it('has a condition and explains why its pool cannot serve the label, until the name has one', async () => {
     let isNamed = false;
     const lookup: HostLookup = () =>

@@ -165,6 +165,7 @@ describe('the files', () => {
     await expect(files()).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
+  // Ends: HistoryNotWritten NoSpace
   it('that find no space are a condition, until there is some', async () => {
     await mkdir(directory, { mode: 0o700 });
     await run('mount', ['-t', 'tmpfs', '-o', 'size=64k,mode=0700', 'tmpfs', directory]);
@@ -186,6 +187,7 @@ describe('the files', () => {
     }
   });
 
+  // Ends: HistoryNotWritten NotWritable
   it('that cannot be written are a condition, until the folder can be written', async () => {
     await writeFile(directory, 'not a folder');
     await pass('200-0000000001');

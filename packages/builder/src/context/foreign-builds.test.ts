@@ -95,6 +95,7 @@ it('a builder starts at once when its own build has died and another builder mak
   await expect(of.builder({ clock: newClock() })).resolves.toMatchObject({ notReady: [] });
 });
 
+// Ends: IdNotHeld BuildOfAnother
 it('a builder starts no work while another builds with its id, and reports it', async () => {
   const of = await start();
   const clock = newClock();

@@ -72,6 +72,7 @@ it('a running builder whose database loses its data deletes no file', async () =
   expect(await of.files()).toEqual(files);
 });
 
+// Ends: FilesOfAnotherDatabase Unknown
 it('the order to adopt records the builds, which are uploaded without another build', async () => {
   const { of } = await built();
   const { builder, id } = await startElsewhere(of);

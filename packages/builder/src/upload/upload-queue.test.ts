@@ -105,6 +105,7 @@ describe('an upload', () => {
     await chmod(join(of.dir, 'hook.sh'), 0o755);
   }
 
+  // Ends: UploadFails Error
   it('that the hook refuses leaves nothing in the cloud, and is tried again', async () => {
     const of = await start();
     await hook(of, `echo "$@" >> ${of.dir}/hook.log; [ -e ${of.dir}/good ] || { echo bad image; exit 9; }`);

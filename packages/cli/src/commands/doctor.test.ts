@@ -36,6 +36,7 @@ describe('nodepool doctor', () => {
     expect(stdout).toMatch(/^(Nothing is wrong\.\n|warning: zookeeper "ensemble": ZooKeeper takes \d+ ms.*\n.*\n)$/);
   });
 
+  // Ends: NoLauncher NotRegistered
   it('reports that no launcher runs, until one does', async () => {
     const { status, findings } = await doctor('rack.yaml');
     await get().registerRack(['small', 'big']);
@@ -103,6 +104,7 @@ describe('nodepool doctor', () => {
     expect(stdout).toContain('warning: label "small": it has 0 of 2 standby nodes\n  repair it\n');
   });
 
+  // Ends: NotRegistered NoPool
   it('names providers of the configuration that no launcher has registered, until one has', async () => {
     await get().register('launcher', {});
 
@@ -113,6 +115,7 @@ describe('nodepool doctor', () => {
     expect(await doctor('rack.yaml')).toEqual({ status: 0, findings: [] });
   });
 
+  // Ends: ConfigurationProblem Invalid
   it.each([
     ['is no YAML', 'labels: [\n', /broken\.yaml:\d+:\d+/],
     ['has a wrong value', 'labels: []\nmax-hold-age: never\n', /max-hold-age/],
@@ -145,6 +148,7 @@ describe('nodepool doctor', () => {
     expect(stdout).toContain('The servers are not known, as the configuration is broken.');
   });
 
+  // Ends: SecretsReadable Mode
   it('warns of secrets that other users can read', async () => {
     await get().registerRack(['small', 'big']);
     const file = get().file('secure.yaml');
@@ -163,6 +167,7 @@ describe('nodepool doctor', () => {
     expect(closed.findings).toEqual([]);
   });
 
+  // Ends: ClockSkew Clock, NoAnswer Unreachable
   it('asks registered services how late it is there, and doubts what silent ones have published, until all is well', async () => {
     await get().registerRack(['small', 'big']);
     let aheadMs = HOUR;
@@ -253,6 +258,7 @@ describe('nodepool doctor with a provider without a driver', () => {
   });
 });
 
+// Ends: SlowAnswers Slow
 it('nodepool doctor says that ZooKeeper answers slowly, until it does not', async () => {
   const zookeeper = await startEmbeddedServer({ dataDir: get().file('slow'), fsync: false });
   const [, port = ''] = zookeeper.connectString.split(':');
@@ -307,6 +313,7 @@ describe('nodepool doctor without ZooKeeper', () => {
     await writeEmbeddedServerInfo(stateDir, { socket: socket.path, pid: process.pid });
   }
 
+  // Ends: NotConnected NoServer
   it('reports that no server runs, also as JSON, until one does', async () => {
     const stateDir = get().file('nowhere');
     const { found, status, text } = await bothForms(stateDir);
@@ -321,6 +328,7 @@ describe('nodepool doctor without ZooKeeper', () => {
     expect(await bothForms(stateDir)).toMatchObject(NO_LAUNCHER);
   });
 
+  // Ends: NotConnected CannotWrite
   it('names the disk of an embedded server that cannot write, as every command does, until it can', async () => {
     const stateDir = get().file('full');
     await mkdir(embeddedDataDir(stateDir), { recursive: true, mode: 0o700 });

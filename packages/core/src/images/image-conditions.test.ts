@@ -40,6 +40,7 @@ describe('imageConditions', () => {
     });
   });
 
+  // Ends: NoReadyBuild NeverBuilt, OldBuild BuildFailed, OldBuild NotRebuilt, TestFailed ImageFault
   it.each([
     ['NoReadyBuild NeverBuilt', []],
     ['NoReadyBuild BuildFailed', [build('1', 'failed', HOUR_MS)]],

@@ -106,6 +106,7 @@ describe('a provider whose driver is missing', () => {
 });
 
 describe('a label', () => {
+  // Ends: NotStarted Driver, NotStarted NotFound, NotStarted RateLimited
   it.each([
     [new NotFoundError('there is no region "mars"'), 'NotFound', 'correct its name in the configuration of provider'],
     [new RateLimitedError('429 Too Many Requests'), 'RateLimited', 'lower the rate of provider "rack"'],
@@ -126,6 +127,7 @@ describe('a label', () => {
     },
   );
 
+  // Ends: NotServed ProviderNotStarted, NotStarted Unauthorized
   it('is out of service while its provider cannot be started, and in service once it can', async () => {
     let error: Error | undefined = Object.assign(new ConfigError('keystone answered with 401'), { status: 401 });
     const launcher = await start({ start: () => (error ? Promise.reject(error) : Promise.resolve()) });
@@ -272,6 +274,7 @@ describe('a label', () => {
     expect(steps).toEqual([`NotServed: ${step}`, `OrderInForce: ${step}`]);
   });
 
+  // Ends: StandbyMissing TooFew
   it('lacks standby nodes once they have been missing for a minute', async () => {
     const launcher = await world.startLauncher(labelled(1));
     const standby = () => told(launcher).filter((each) => each.includes('Standby'));
@@ -349,6 +352,7 @@ describe('a node', () => {
   });
 });
 
+// Ends: DeletionFails InstanceFailed
 it('a node of an instance that failed is looked at in the cloud, not at its image, until it can be deleted', async () => {
   let error: Error | undefined = new LaunchError('status', 'the instance is in state ERROR');
   const launcher = await start({ startNodeCleanup: () => (error ? Promise.reject(error) : undefined) });

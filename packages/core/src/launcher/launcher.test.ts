@@ -202,6 +202,7 @@ describe('a launcher beside another one that dies', () => {
 });
 
 describe('a launcher whose session is lost', () => {
+  // Ends: DatabaseReplaced OtherDatabase
   it('serves when ZooKeeper has lost its data, and says so for a day', async () => {
     const launcher = await world.startLauncher(pooledConfig);
     const before = launcher.databaseId;

@@ -106,6 +106,7 @@ describe('a log file', () => {
 });
 
 describe('a log file on a full disk', () => {
+  // Ends: LogNotWritten NoSpace
   it('is written again once space is available, including the lines logged meanwhile', () => {
     const dir = tempDir();
     const file = join(dir, 'nodepool.log');
@@ -132,6 +133,7 @@ describe('a log file on a full disk', () => {
     close();
   });
 
+  // Ends: LogNotWritten NotWritable
   it('or at a place that cannot be written, is a failure until it can', () => {
     const dir = tempDir();
     const file = join(dir, 'nodepool.log');

@@ -138,6 +138,7 @@ describe('a certificate', () => {
 });
 
 describe('a key of a CA that cannot sign', () => {
+  // Ends: LeaseCaUnusable NotSigned
   it('is a condition until it can, and the lessee reads whom to ask', async () => {
     config = { ...config, leaseCaKey: join(directory, 'none') };
     const failed = await ask(nowMs + MINUTE_MS);

@@ -29,6 +29,7 @@ it('reports nothing for a directory that does not exist', async () => {
   expect(space.conditions()).toEqual([]);
 });
 
+// Ends: NoSpace Full, NoSpace Scarce
 it('reports it until space is free again', async () => {
   const disk = await mkdtemp(join(tmpdir(), 'nodepool-disk-'));
   await run('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', disk]);

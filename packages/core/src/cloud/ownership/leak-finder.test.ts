@@ -221,6 +221,7 @@ describe('what is not proven to be ours', () => {
     expect(cloud.lines[0]).toContain('nodepool adopt cloud');
   });
 
+  // Ends: ResourcesLeaked DatabaseReplaced
   it('is everything when the database was emptied or replaced under the service, until its data is restored', async () => {
     const cloud = look('in-use', ['one'], { ...OURS, [NODE_ID_TAG]: '0000000099' });
     cloud.stored.data = Buffer.from(OTHER_DATABASE);

@@ -252,6 +252,7 @@ describe('the quota of a state-machine provider', () => {
     expect(main && provider.quota.quotaNeededByLabel('other', main)).toEqual({ instances: 1 });
   });
 
+  // Ends: LabelUnusable Misconfigured
   it('puts a label that can never work on the list of error labels until it has been corrected', async () => {
     let isMended = false;
     const { bench, clock, provider } = await setUp({

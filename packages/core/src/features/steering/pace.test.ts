@@ -124,6 +124,7 @@ describe('a provider whose launches take longer than usual', () => {
     expect(Math.max(...pauses)).toBe(longestPauseMs);
   });
 
+  // Ends: SlowLaunches Slow
   it('is well again with the first launch that takes its usual time', async () => {
     const { clock, changes, steering, begin, run } = await setUp();
     Array.from({ length: failuresToOpen }, begin);

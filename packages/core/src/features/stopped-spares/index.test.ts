@@ -331,6 +331,7 @@ describe('stopped nodes', () => {
     expect(states()).toEqual({ testing: 1, ready: 3 });
   });
 
+  // Ends: NotStopped PoolUnaware
   it('are none while a pool with the label does not know them, with a condition; those that are stopped already stay', async () => {
     const { world, create, states, rooms, keep, sweep } = await setUp();
     await create({ state: 'testing', launchState: STARTS });
@@ -357,6 +358,7 @@ describe('stopped nodes', () => {
     expect(after).toEqual([{ testing: 2 }, undefined]);
   });
 
+  // Ends: NotStopped FilesDiffer
   it.each([
     ['keep: stopped', 'running', ['a', 'b'], { testing: 2 }],
     ['no keep', 'stopped', [], { deleting: 1, ready: 1 }],

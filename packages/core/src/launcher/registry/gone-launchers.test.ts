@@ -64,6 +64,7 @@ it('tells for an hour of a launcher that left without a stop', async () => {
   );
 });
 
+// Ends: LauncherGone NotStopped
 it('tells no longer once it has returned, and not of one that registers again in a new session', async () => {
   const { world, told, register, remove } = await setUp();
   const path = await register(nl02);

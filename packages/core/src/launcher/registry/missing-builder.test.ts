@@ -43,6 +43,7 @@ async function setUp() {
   };
 }
 
+// Ends: NoBuilder NotRegistered
 it('tells of a missing builder after five minutes, until one is started, be it of the original', async () => {
   const { world, look, builders, register } = await setUp();
   const startMs = world.clock.now();

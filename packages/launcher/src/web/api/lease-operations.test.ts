@@ -494,6 +494,7 @@ describe('what a token does not allow is refused:', () => {
     expect((await call('POST', '/leases', { body })).body).toMatchObject({ code: 'bad-request', detail });
   });
 
+  // Ends: TokensRefused NotSigned
   it('a token whose record comes from a program with access to ZooKeeper, but without the key, until it is revoked', async () => {
     const { data } = await zk.getData(leaseTokenPath('alice'));
     const forged = { ...(JSON.parse(data.toString()) as object), admin: true };

@@ -45,6 +45,7 @@ describe('trust in tokens', () => {
     );
   });
 
+  // Ends: TokensRefused NoKey
   it('is nothing without a key, with the one command that makes it, until the token is made again with one', async () => {
     const tokens = [signLeaseToken(tokenOf('alice'), OTHER)];
     const { trust, state } = await trustWith(tokens);
