@@ -1,4 +1,4 @@
-/** A type of condition, as the table of core has it. */
+/** A type of condition, as the file that finds it has it. */
 export interface DocumentedType {
   readonly kind: string;
   readonly severity: string;
@@ -6,7 +6,10 @@ export interface DocumentedType {
   readonly reasons: Readonly<Record<string, string>> | 'errors';
   readonly nextStep: string;
 }
+export function findTypes(
+  load: (file: string) => Promise<Readonly<Record<string, unknown>>>,
+): Promise<[string, DocumentedType][]>;
 export function conditionLists(sources: {
-  types: Readonly<Record<string, DocumentedType>>;
+  types: readonly (readonly [string, DocumentedType])[];
   errorReasons: Readonly<Record<string, { readonly meaning: string; readonly nextStep: string }>>;
 }): Record<string, string>;

@@ -1,5 +1,5 @@
-// Writes the lists of docs/conditions.md from the table of types: npm run docs.
-import { readFileSync, writeFileSync } from 'node:fs';
+// Writes the lists of docs/conditions.md from what the code that finds conditions says of their types: npm run docs.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { argv, exit } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { listItem, renderPage } from './config-docs.mjs';
@@ -7,18 +7,37 @@ import { ensureBuilt, root } from './ensure.mjs';
 
 const PAGE = `${root}docs/conditions.md`;
 
-/** The lists by the name they have in the page. */
+/**
+ * What each type of condition means: all that source files of packages export as `CONDITIONS`.
+ * @param load - imports a file, such as `packages/core/src/conditions/condition-list.ts`
+ * @returns by type; from the whole service to the single node, as conditions are shown
+ */
+export async function findTypes(load) {
+  const files = readdirSync(`${root}packages`)
+    .flatMap((name) =>
+      readdirSync(`${root}packages/${name}/src`, { recursive: true }).map((file) => `${name}/src/${file}`),
+    )
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+    .map((file) => `packages/${file}`)
+    .filter((file) => readFileSync(`${root}${file}`, 'utf8').includes('export const CONDITIONS = {'));
+  const { KINDS } = await load('packages/core/src/conditions/condition-list.ts');
+  const tables = await Promise.all(files.map(async (file) => Object.entries((await load(file)).CONDITIONS)));
+  const rankOf = ([, { kind }]) => KINDS.indexOf(kind);
+  return tables.flat().sort((one, other) => rankOf(one) - rankOf(other) || (one[0] < other[0] ? -1 : 1));
+}
+
+/** The lists by the name they have in the page. @param types - as {@link findTypes} finds them */
 export function conditionLists({ types, errorReasons }) {
   return { types: typeLists(types), 'error reasons': errorList(errorReasons) };
 }
 
 function typeLists(types) {
-  const kinds = [...new Set(Object.values(types).map(({ kind }) => kind))];
+  const kinds = [...new Set(types.map(([, { kind }]) => kind))];
   return kinds.map((kind) => `### ${kind}\n\n${typeList(types, kind)}`).join('\n\n');
 }
 
 function typeList(types, wanted) {
-  const own = Object.entries(types).filter(([, { kind }]) => kind === wanted);
+  const own = types.filter(([, { kind }]) => kind === wanted);
   return own.map(([name, type]) => listItem(`\`${name}\` (${type.severity}): ${meaningOf(type)}`)).join('\n');
 }
 
@@ -43,9 +62,9 @@ function errorList(errorReasons) {
 
 async function main() {
   await ensureBuilt();
-  const { CONDITION_TYPES } = await import(`${root}packages/core/dist/conditions/condition-types.js`);
+  const types = await findTypes((file) => import(`${root}${file.replace('/src/', '/dist/').replace(/ts$/, 'js')}`));
   const { ERROR_REASONS } = await import(`${root}packages/core/dist/conditions/error-reason.js`);
-  const lists = conditionLists({ types: CONDITION_TYPES, errorReasons: ERROR_REASONS });
+  const lists = conditionLists({ types, errorReasons: ERROR_REASONS });
   writeFileSync(PAGE, await renderPage(readFileSync(PAGE, 'utf8'), lists));
 }
 

@@ -4,15 +4,16 @@ import { ROWS } from './rows.js';
 
 const ROOT = new URL('../../../', import.meta.url);
 /** Sources are loaded by address, as packages do not export them all. */
-const load = (file: string) =>
-  import(new URL(`packages/core/src/conditions/${file}`, ROOT).href) as Promise<Record<string, unknown>>;
+const load = (file: string) => import(new URL(file, ROOT).href) as Promise<Record<string, unknown>>;
 
 interface DocumentedType {
   readonly reasons: Readonly<Record<string, string>> | 'errors';
 }
 
-const types = (await load('condition-types.ts'))['CONDITION_TYPES'] as Record<string, DocumentedType>;
-const errorReasons = await load('error-reason.ts');
+type FindTypes = (from: typeof load) => Promise<[string, DocumentedType][]>;
+const findTypes = (await load('scripts/condition-docs.mjs'))['findTypes'] as FindTypes;
+const types = Object.fromEntries(await findTypes(load));
+const errorReasons = await load('packages/core/src/conditions/error-reason.ts');
 const errors = Object.keys(errorReasons['ERROR_REASONS'] as object);
 const adviceFor = errorReasons['adviceFor'] as (reason: string, provider: string) => string;
 

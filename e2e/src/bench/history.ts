@@ -66,7 +66,8 @@ export async function measureHistory(): Promise<Finding[]> {
     const clock = new StepClock();
     const settings = { enabled: true, directory, maxBytes: 2 ** 40, maxAgeMs: 10 * 86_400_000 };
     const metrics = { requestWaited: () => {} };
-    const history = new History({ clock, logger: silentLogger, settings, metrics, defaultDirectory: directory });
+    const own = { hostname: 'nl01', defaultDirectory: directory };
+    const history = new History({ clock, logger: silentLogger, settings, metrics, ...own });
     const cpu = await live(clock, history);
     const sizes = await Promise.all(
       (await readdir(directory)).map(async (name) => (await stat(join(directory, name))).size),

@@ -1,9 +1,64 @@
 import type { FoundCondition } from '@nodepool/core';
-import { imageConditions, newCondition, unservedImageConditions } from '@nodepool/core/service';
+import { imageConditions, newCondition, unservedImageConditions, type ConditionTypes } from '@nodepool/core/service';
 import type { Builder } from './builder.js';
 import { isConfigured } from './plan/unserved-images.js';
 import type { IdProblem } from './context/unique-builder.js';
 import type { WaitingWork } from './plan/waiting-records.js';
+
+/** Conditions of the builder and of its work. */
+export const CONDITIONS = {
+  BuildBlocked: {
+    ...{ kind: 'image', severity: 'error' },
+    meaning: 'a build is due and cannot start',
+    reasons: { NoSpace: 'the message has the missing amount', Error: 'another reason, in the message' },
+    nextStep: 'with NoSpace: free space in the directory; no restart is needed',
+  },
+  UploadImpossible: {
+    ...{ kind: 'image', severity: 'error' },
+    meaning: 'a provider lacks the newest build, whose files are gone; the name is `IMAGE/PROVIDER`',
+    reasons: {
+      FileGone: '`delete-after-upload`, or manual deletion',
+      BuilderGone:
+        'the builder with the files has not been registered for five minutes; after an hour another one builds the image again',
+    },
+    nextStep: 'nodepool image-build IMAGE; with BuilderGone, or start that builder',
+  },
+  UploadsOfRemovedProvider: {
+    ...{ kind: 'provider', severity: 'warning' },
+    meaning: 'builds and their files are kept for uploads in a provider that left the configuration',
+    reasons: { LeftConfiguration: 'its entry was removed before its images were deleted' },
+    nextStep: 'restore its entry without diskimages until they are deleted; or nodepool erase PROVIDER',
+  },
+  IdNotHeld: {
+    ...{ kind: 'builder', severity: 'error' },
+    meaning: 'another builder may have the id of this builder, so it starts no work',
+    reasons: {
+      LockLost: 'the lock of its id was lost, and another builder may have it',
+      BuildOfAnother: 'a builder that takes no such lock, such as that of the original, builds with its id',
+    },
+    nextStep: 'stop the other builder, or give it an images-dir of its own',
+  },
+  FilesOfAnotherDatabase: {
+    ...{ kind: 'builder', severity: 'error' },
+    meaning:
+      'the database does not know builds in images-dir, which belong to another one; the builder starts no work and deletes nothing',
+    reasons: { Unknown: 'the chroot is wrong, or the data of ZooKeeper was lost or replaced' },
+    nextStep:
+      'correct zookeeper-servers (chroot), or restore the data; for a new database: nodepool image-files adopt, or forget',
+  },
+  UploadFails: {
+    ...{ kind: 'image', severity: 'warning' },
+    meaning: 'an upload failed and is retried; the previous image stays in service; the name is `IMAGE/PROVIDER`',
+    reasons: { Error: 'in the message' },
+    nextStep: 'nodepool image-status',
+  },
+  RemovalFails: {
+    ...{ kind: 'image', severity: 'error' },
+    meaning: 'the removal of a build or an upload failed and is retried; the name is its path',
+    reasons: { Error: 'in the message' },
+    nextStep: 'correct the cause that the error names',
+  },
+} as const satisfies ConditionTypes;
 
 /** Finds the conditions of images and of the builder itself. */
 export function builderConditions(builder: Builder, hostname: string, nowMs: number): FoundCondition[] {
@@ -22,14 +77,14 @@ export function builderConditions(builder: Builder, hostname: string, nowMs: num
 }
 
 function idNotHeld(name: string, problem: IdProblem): FoundCondition {
-  return newCondition('IdNotHeld', {
+  return newCondition(CONDITIONS, 'IdNotHeld', {
     ...{ name, ...problem },
     nextStep: 'stop the other builder, or give it an images-dir of its own (and delete a copied builder_id.txt)',
   });
 }
 
 function otherDatabase(name: string, message: string): FoundCondition {
-  return newCondition('FilesOfAnotherDatabase', {
+  return newCondition(CONDITIONS, 'FilesOfAnotherDatabase', {
     ...{ name, reason: 'Unknown', message },
     nextStep:
       'correct zookeeper-servers (chroot), or restore the data of ZooKeeper; for a new database, on this machine: ' +
@@ -39,7 +94,7 @@ function otherDatabase(name: string, message: string): FoundCondition {
 
 function blocked({ image, provider, cause, reason: message, sinceMs }: WaitingWork): FoundCondition | undefined {
   if (provider !== undefined && (cause === 'FileGone' || cause === 'BuilderGone')) {
-    return newCondition('UploadImpossible', {
+    return newCondition(CONDITIONS, 'UploadImpossible', {
       ...{ name: `${image}/${provider}`, reason: cause, message, sinceMs, evidence: { image, provider } },
       nextStep: `${cause === 'BuilderGone' ? 'start the builder, or ' : ''}nodepool image-build ${image}`,
     });
@@ -47,7 +102,7 @@ function blocked({ image, provider, cause, reason: message, sinceMs }: WaitingWo
   // A pause is deliberate, and kept builds follow from a removed provider, which has a condition of its own.
   if (provider !== undefined || cause === 'WorkersBusy') return undefined;
   const isFull = cause === 'NoSpace';
-  return newCondition('BuildBlocked', {
+  return newCondition(CONDITIONS, 'BuildBlocked', {
     ...{ name: image, reason: isFull ? 'NoSpace' : 'Error', message, sinceMs, evidence: { image } },
     nextStep: isFull
       ? 'free space in this directory, or give the builder another one; it is tried again without a restart'
@@ -66,7 +121,7 @@ function removedProviders({ config, tree, id }: Builder): FoundCondition[] {
     }
   }
   return [...kept].map(([provider, builds]) =>
-    newCondition('UploadsOfRemovedProvider', {
+    newCondition(CONDITIONS, 'UploadsOfRemovedProvider', {
       ...{ name: provider, reason: 'LeftConfiguration', evidence: { provider, builds: builds.size } },
       message: `it left the configuration, and its uploads keep builds and their files: ${[...builds].sort().join(', ')}`,
       nextStep: `put its entry back, with no diskimages in it, until they are deleted; if its cloud is gone: nodepool erase ${provider}`,
@@ -78,7 +133,7 @@ function removedProviders({ config, tree, id }: Builder): FoundCondition[] {
 function failures({ failingUploads, failingDeletions }: Builder): FoundCondition[] {
   return [
     ...failingUploads.map(({ image, provider, attempts, error, failedMs }) =>
-      newCondition('UploadFails', {
+      newCondition(CONDITIONS, 'UploadFails', {
         ...{
           name: `${image}/${provider}`,
           reason: 'Error',
@@ -86,11 +141,10 @@ function failures({ failingUploads, failingDeletions }: Builder): FoundCondition
           evidence: { image, provider, attempts },
         },
         message: `its upload to provider "${provider}" has failed ${attempts} times: ${error}`,
-        nextStep: 'nodepool image-status',
       }),
     ),
     ...failingDeletions.map(({ name, attempts, error }) =>
-      newCondition('RemovalFails', {
+      newCondition(CONDITIONS, 'RemovalFails', {
         ...{ name, reason: 'Error', evidence: { attempts } },
         message: `its removal has failed ${attempts} times: ${error}`,
         nextStep: 'correct what the error names; the removal is tried again by itself',

@@ -44,7 +44,7 @@ import type {
 import { startEmbeddedServer } from '@nodepool/zk-protocol/embedded';
 import type { EmbeddedServer } from '@nodepool/zk-protocol/embedded';
 import { silentLogger } from '@nodepool/core';
-import { CONDITION_TYPES, conditionToJson, type ConditionTypeName } from '@nodepool/core/service';
+import { conditionToJson } from '@nodepool/core/service';
 import { embeddedDataDir, ensureTokenKey, embeddedSocket, writeEmbeddedServerInfo } from '@nodepool/core/config';
 import type { CliContext } from '../src/command/context.js';
 import { globalOptions } from '../src/command/global-options.js';
@@ -70,12 +70,20 @@ export function rackYaml(labels: string[], hosts: string[]): string {
 /** `small` on host1 and `big` on host2. */
 export const TWO_HOSTS = rackYaml(['small', 'big'], ['{name: host1, labels: small}', '{name: host2, labels: big}']);
 
+const TYPES = {
+  ConfigurationProblem: { kind: 'configuration', severity: 'warning' },
+  DeletionFails: { kind: 'node', severity: 'error' },
+  LaunchesFail: { kind: 'provider', severity: 'error' },
+  LoginRefused: { kind: 'provider', severity: 'error' },
+  NotServed: { kind: 'label', severity: 'error' },
+  StandbyMissing: { kind: 'label', severity: 'warning' },
+} as const;
+
 /** Something that is wrong now, as a service publishes it. */
-export function condition(type: ConditionTypeName, name: string, message: string): JsonObject {
-  const { kind, severity } = CONDITION_TYPES[type];
+export function condition(type: keyof typeof TYPES, name: string, message: string): JsonObject {
   const [nowMs, words] = [Date.now(), { reason: 'Error', message, nextStep: 'repair it' }];
   return conditionToJson({
-    ...{ kind, name, type, severity, status: 'true', ...words, evidence: {}, sinceMs: nowMs, lastSeenMs: nowMs },
+    ...{ ...TYPES[type], name, type, status: 'true', ...words, evidence: {}, sinceMs: nowMs, lastSeenMs: nowMs },
   });
 }
 

@@ -21,6 +21,7 @@ export { DRIVER_API_VERSION } from './contract/driver.js';
 export type { Config, LabelConfig } from './contract/config.js';
 export type { PoolConfig, PoolLabelConfig, ProviderConfig } from './contract/provider-config.js';
 export type { FoundCondition } from './contract/condition.js';
+export { newCondition } from './contract/condition.js';
 export type { OperationMetrics } from './contract/operation-metrics.js';
 export type { Logger, LogFields } from './contract/logger.js';
 export { silentLogger } from './contract/logger.js';
@@ -77,7 +78,6 @@ export { SILENT_READER } from './cloud/operations/unreadable-entries.js';
 
 /* Calls to a cloud, and drivers in five calls */
 export { TaskManager } from './cloud/task-manager/task-manager.js';
-export type { CallPause } from './cloud/task-manager/call-pauses.js';
 export { readRetryAfter } from './cloud/task-manager/retry-after.js';
 export { Task } from './cloud/task-manager/task.js';
 export {} from './cloud/simple-driver/provider.js';

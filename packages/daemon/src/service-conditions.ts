@@ -1,16 +1,45 @@
 import type { CancelTimer, Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import type { FoundCondition } from '@nodepool/core';
 import { replacedFile, type ConfigProblem } from '@nodepool/core/config';
-import { newCondition, type Condition } from '@nodepool/core/service';
 import {
   ConditionList,
   mergeConditions,
+  newCondition,
+  SHARED_CONDITIONS,
+  type Condition,
   type ConditionChange,
   type ConditionSource,
+  type ConditionTypes,
   type LogFailure,
   type SharedCondition,
 } from '@nodepool/core/service';
 import type { Reloader } from './reloader.js';
+
+/** Conditions that every service may have. */
+export const CONDITIONS = {
+  ConfigurationNotLoaded: {
+    ...{ kind: 'configuration', severity: 'error' },
+    meaning: 'a changed configuration is not loaded; the previous one stays in force',
+    reasons: {
+      Invalid: 'the file has errors; the message names their positions',
+      Replaced:
+        'a container has the file by a bind mount, and it was replaced on the host: it still sees the former file',
+    },
+    nextStep: 'nodepool config-validate; correct the file',
+  },
+  RestartNeeded: {
+    ...{ kind: 'configuration', severity: 'warning' },
+    meaning: 'the file has changed settings that take effect at the next start',
+    reasons: { SettingChanged: 'the message names the settings' },
+    nextStep: 'restart the service, or revert the change',
+  },
+  LogNotWritten: {
+    ...{ kind: 'launcher', severity: 'warning' },
+    meaning: 'the log of a service cannot be written; lines are kept up to 1 MiB, then the oldest are lost',
+    reasons: { NoSpace: 'the disk is full', NotWritable: 'the file cannot be written' },
+    nextStep: 'free space on the disk of the log, or correct its permissions; no restart is needed',
+  },
+} as const satisfies ConditionTypes;
 
 /** Interval of checks for changes without an event. */
 const CHECK_MS = 10_000;
@@ -125,18 +154,24 @@ export class ServiceConditions {
     if (publicError !== undefined) {
       const message = `${hostname} continues with its former configuration: ${publicError}`;
       const nextStep = `nodepool -c ${file} config-validate, on ${hostname}`;
-      found.push(newCondition('ConfigurationNotLoaded', { name: file, reason: 'Invalid', message, nextStep }));
+      found.push(
+        newCondition(CONDITIONS, 'ConfigurationNotLoaded', { name: file, reason: 'Invalid', message, nextStep }),
+      );
     }
     const replaced = replacedFile(file);
     if (replaced !== undefined) {
       const message = `${hostname} continues with its former configuration: ${replaced}`;
       const nextStep = `mount the directory of ${file} instead of the file, or restart the container`;
-      found.push(newCondition('ConfigurationNotLoaded', { name: file, reason: 'Replaced', message, nextStep }));
+      found.push(
+        newCondition(CONDITIONS, 'ConfigurationNotLoaded', { name: file, reason: 'Replaced', message, nextStep }),
+      );
     }
     if (restartNeeded.length > 0) {
       const message = `settings that take effect at the next start have changed: ${restartNeeded.join(', ')}`;
       const nextStep = `restart the service on ${hostname}, or take the change back`;
-      found.push(newCondition('RestartNeeded', { name: file, reason: 'SettingChanged', message, nextStep }));
+      found.push(
+        newCondition(CONDITIONS, 'RestartNeeded', { name: file, reason: 'SettingChanged', message, nextStep }),
+      );
     }
     return [...found, ...warnedOf(reloader.config, hostname), ...this.#connection(), ...this.#unwrittenLogs()];
   }
@@ -145,7 +180,7 @@ export class ServiceConditions {
     const { logFailures, hostname: name } = this.#options;
     return (logFailures?.() ?? []).map(({ file, error }) => {
       const isFull = 'code' in error && ['ENOSPC', 'EDQUOT'].includes(String(error.code));
-      return newCondition('LogNotWritten', {
+      return newCondition(CONDITIONS, 'LogNotWritten', {
         ...{ name, reason: isFull ? 'NoSpace' : 'NotWritable' },
         message: `lines cannot be written to ${file}, and the oldest are lost: ${error.message}`,
         nextStep: isFull ? `free space on the disk of ${file}` : `correct the permissions of ${file}`,
@@ -162,7 +197,7 @@ export class ServiceConditions {
     const nextStep = usesEmbedded
       ? 'look at the launcher and the disk of its state directory: the ZooKeeper server is embedded in it'
       : 'look at the ZooKeeper servers and the network between them and this service';
-    return [newCondition('NotConnected', { name: hostname, reason, message, nextStep })];
+    return [newCondition(SHARED_CONDITIONS, 'NotConnected', { name: hostname, reason, message, nextStep })];
   }
 }
 
@@ -178,7 +213,9 @@ function warnedOf({ file, warnings: all, unserved }: Reloader['config'], hostnam
   const count = warnings.length === 1 ? '1 warning' : `${warnings.length} warnings, the first`;
   const message = `the configuration in force has ${count}: ${placeOf(first)}`;
   const nextStep = `nodepool -c ${file} config-validate, on ${hostname}`;
-  return [newCondition('ConfigurationProblem', { name: file, reason: 'Warnings', message, nextStep })];
+  return [
+    newCondition(SHARED_CONDITIONS, 'ConfigurationProblem', { name: file, reason: 'Warnings', message, nextStep }),
+  ];
 }
 
 function placeOf({ position, path }: ConfigProblem): string {

@@ -1,6 +1,7 @@
 import {
   DATABASE_ID_TAG,
   isOurs,
+  newCondition,
   NODE_ID_TAG,
   PROVIDER_TAG,
   type Clock,
@@ -13,6 +14,18 @@ import { nameOf, type ApiDisk, type ApiInstance } from './api.js';
 import type { ComputeClient, OfAllZones } from './client.js';
 import type { GceInstance } from './instance.js';
 import { carries, type Ownership } from './ownership.js';
+
+/** Conditions of zones. */
+export const CONDITIONS = {
+  ZoneSilent: {
+    kind: 'provider',
+    severity: 'warning',
+    meaning:
+      'zones of a provider fail to list their instances; nodes there are not deleted until they do; other zones work',
+    reasons: { ZoneFails: 'the message names the zones, with their errors' },
+    nextStep: 'check the status page of the cloud; remove the zones from the provider if the failure lasts',
+  },
+} as const;
 
 /** Dependencies of {@link OwnResources}. */
 export interface OwnResourcesOptions {
@@ -67,15 +80,14 @@ export class OwnResources {
     if (failing.length === 0) return [];
     const zones = failing.map(([zone]) => zone);
     return [
-      {
-        ...{ kind: 'provider', name: this.#options.ownership.provider, type: 'ZoneSilent', severity: 'warning' },
-        reason: 'ZoneFails',
+      newCondition(CONDITIONS, 'ZoneSilent', {
+        ...{ name: this.#options.ownership.provider, reason: 'ZoneFails' },
         message: failing.map(([zone, { error }]) => `zone ${zone} does not list its instances: ${error}`).join('; '),
         nextStep: 'check https://status.cloud.google.com; if the outage lasts, remove the zone from the provider',
         evidence: { zones: zones.join(', ') },
         sinceMs: Math.min(...failing.map(([, { sinceMs }]) => sinceMs)),
         lastSeenMs: Math.max(...failing.map(([, { lastSeenMs }]) => lastSeenMs)),
-      },
+      }),
     ];
   }
 

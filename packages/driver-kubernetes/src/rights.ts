@@ -1,8 +1,19 @@
-import { isNodepoolError, type Clock, type FoundCondition } from '@nodepool/core';
+import { isNodepoolError, newCondition, type Clock, type FoundCondition } from '@nodepool/core';
 import type { ApiRule } from './api.js';
 import { ForbiddenError } from './errors.js';
 import { nameOf, type Right } from './rules.js';
 import { GIVE, HELPING, narrowText, reviewRights, type RightsConfig, type WantedRight } from './wanted-rights.js';
+
+/** Conditions of rights. */
+export const CONDITIONS = {
+  RightsMissing: {
+    kind: 'provider',
+    severity: 'warning',
+    meaning: 'the account of the launcher lacks verbs; the message names them all, and what their absence costs',
+    reasons: { Forbidden: 'the cluster says so, of a call or in a review of the rules' },
+    nextStep: 'allow these verbs, or leave it as it is',
+  },
+} as const;
 
 /** What the launcher may do in a cluster, as far as calls and reviews have shown. */
 export class Rights {
@@ -71,14 +82,14 @@ export class Rights {
   condition(provider: string): FoundCondition | undefined {
     const found = [...this.#missing].sort(([one], [other]) => (one < other ? -1 : 1));
     if (found.length === 0) return undefined;
-    return {
-      ...{ kind: 'provider', name: provider, type: 'RightsMissing', severity: 'warning', reason: 'Forbidden' },
+    return newCondition(CONDITIONS, 'RightsMissing', {
+      ...{ name: provider, reason: 'Forbidden' },
       message: `the account of the launcher may not ${found.map(([name, { cost }]) => `${name} (${cost})`).join(', ')}`,
       nextStep: 'allow these verbs, or leave it as it is: see the permissions in docs/kubernetes.md',
       evidence: { verbs: found.map(([name]) => name).join(', ') },
       sinceMs: Math.min(...found.map(([, { sinceMs }]) => sinceMs)),
       lastSeenMs: Math.max(...found.map(([, { lastSeenMs }]) => lastSeenMs)),
-    };
+    });
   }
 
   /** Asks the cluster for all rights that a provider uses. */

@@ -1,10 +1,58 @@
-import type { Clock, FoundCondition } from '@nodepool/core';
+import { newCondition, type Clock, type FoundCondition } from '@nodepool/core';
 import { steadyNow } from '@nodepool/zk-protocol';
 import type { RefusedLogin } from './http.js';
 import type { KubernetesInstance } from './instance.js';
 import type { EndingLogin } from './login-ends.js';
 import type { PodProblem } from './pod-state.js';
 import type { WatchFailure } from './watcher.js';
+
+/** Conditions of clusters. */
+export const CONDITIONS = {
+  LoginEnds: {
+    kind: 'provider',
+    severity: 'warning',
+    meaning:
+      'a program of a kubeconfig file has printed credentials that have ended, or end within a minute, for more than a minute; it runs every few seconds',
+    reasons: {
+      Expired: 'they have ended; the message has the program',
+      Short: 'they end within a minute; the message has the program',
+    },
+    nextStep: 'log in again with the program, or let it print credentials that are valid for several minutes',
+  },
+  WatchFails: {
+    kind: 'provider',
+    severity: 'warning',
+    meaning: 'changes in a cluster do not arrive; nodes are checked one by one until they do',
+    reasons: { WatchFails: 'the message has the error of the API server' },
+    nextStep: 'check the API server, and whether the launcher may list and watch',
+  },
+  DeletionsHang: {
+    kind: 'provider',
+    severity: 'warning',
+    meaning: 'deleted namespaces or pods of a provider are not gone after a minute',
+    reasons: { Finalizers: 'the message names what holds them' },
+    nextStep: 'repair the controllers of these finalizers',
+  },
+  TokensShortened: {
+    kind: 'provider',
+    severity: 'warning',
+    meaning: 'a cluster gives tokens for a shorter time than asked for, so jobs may outlive them',
+    reasons: { Shortened: 'the message has both times' },
+    nextStep: 'lower token-expiry, or let the API server give longer ones',
+  },
+  PodsNotStarting: {
+    kind: 'label',
+    severity: 'warning',
+    meaning:
+      'pods of a label do not start in one pool, as last seen in the last ten minutes; the name is `PROVIDER/POOL/LABEL`',
+    reasons: {
+      Unschedulable: 'no node of the cluster can take them',
+      Image: 'the image cannot be pulled',
+      Container: 'the container does not start, or ends',
+    },
+    nextStep: 'correct what the message names',
+  },
+} as const;
 
 /** What is wrong with the login. */
 export interface LoginState {
@@ -57,48 +105,46 @@ export class Troubles {
 
   /** All conditions. */
   conditions({ refusal, ending }: LoginState, failures: readonly WatchFailure[]): FoundCondition[] {
-    const provider = { kind: 'provider', name: this.#provider } as const;
+    const name = this.#provider;
     return [
-      ...(refusal ? [refused(this.#provider, refusal)] : []),
-      ...(ending ? [{ ...provider, type: 'LoginEnds', severity: 'warning', evidence: {}, ...ending } as const] : []),
+      ...(refusal ? [refused(name, refusal)] : []),
+      ...(ending ? [newCondition(CONDITIONS, 'LoginEnds', { name, ...ending })] : []),
       ...this.#podConditions(),
-      ...failures.slice(0, 1).map(({ error, sinceMs, lastSeenMs }): FoundCondition => ({
-        ...{ ...provider, type: 'WatchFails', severity: 'warning', reason: 'WatchFails', message: error.message },
-        nextStep: 'check the API server, and verbs "list" and "watch" in docs/kubernetes.md',
-        ...{ evidence: {}, sinceMs, lastSeenMs },
-      })),
+      ...failures.slice(0, 1).map(({ error, sinceMs, lastSeenMs }) =>
+        newCondition(CONDITIONS, 'WatchFails', {
+          ...{ name, reason: 'WatchFails', message: error.message, sinceMs, lastSeenMs },
+          nextStep: 'check the API server, and verbs "list" and "watch" in docs/kubernetes.md',
+        }),
+      ),
       ...this.#deletionConditions(),
-      ...(this.#token
-        ? [
-            {
-              ...({ ...provider, type: 'TokensShortened', severity: 'warning', reason: 'Shortened' } as const),
-              message: this.#token.what,
-              nextStep: 'lower token-expiry, or raise --service-account-max-token-expiration of the API server',
-              ...{ evidence: {}, sinceMs: this.#token.sinceMs, lastSeenMs: this.#token.lastSeenMs },
-            },
-          ]
-        : []),
+      ...(this.#token ? [this.#shortened(this.#token)] : []),
     ];
   }
 
+  #shortened({ what: message, sinceMs, lastSeenMs }: Seen<string>): FoundCondition {
+    return newCondition(CONDITIONS, 'TokensShortened', {
+      ...{ name: this.#provider, reason: 'Shortened', message, sinceMs, lastSeenMs },
+      nextStep: 'lower token-expiry, or raise --service-account-max-token-expiration of the API server',
+    });
+  }
+
   #podConditions(): FoundCondition[] {
-    return this.#current(this.#pods).map(([name, { what, sinceMs, lastSeenMs }]) => ({
-      ...{ kind: 'label', name: `${this.#provider}/${name}`, type: 'PodsNotStarting', severity: 'warning' },
-      reason: classOf(what.reason),
-      message: `${what.reason}: ${what.message}`,
-      nextStep: 'correct what the message names; kubectl describe pod shows more while a launch waits',
-      evidence: { reason: what.reason },
-      ...{ sinceMs, lastSeenMs },
-    }));
+    return this.#current(this.#pods).map(([name, { what, sinceMs, lastSeenMs }]) =>
+      newCondition(CONDITIONS, 'PodsNotStarting', {
+        ...{ name: `${this.#provider}/${name}`, reason: classOf(what.reason), sinceMs, lastSeenMs },
+        message: `${what.reason}: ${what.message}`,
+        nextStep: 'correct what the message names; kubectl describe pod shows more while a launch waits',
+        evidence: { reason: what.reason },
+      }),
+    );
   }
 
   #deletionConditions(): FoundCondition[] {
     const hanging = this.#current(this.#deletions);
     if (hanging.length === 0) return [];
     return [
-      {
-        ...{ kind: 'provider', name: this.#provider, type: 'DeletionsHang', severity: 'warning' },
-        reason: 'Finalizers',
+      newCondition(CONDITIONS, 'DeletionsHang', {
+        ...{ name: this.#provider, reason: 'Finalizers' },
         message: hanging.map(([id, { what }]) => `"${id}" is not gone: ${what}`).join('; '),
         nextStep: hanging.some(([, { what }]) => what.startsWith(DISCOVERY))
           ? `${STUCK_API}; repair or delete the APIService that is not available`
@@ -106,7 +152,7 @@ export class Troubles {
         evidence: { count: hanging.length },
         sinceMs: Math.min(...hanging.map(([, { sinceMs }]) => sinceMs)),
         lastSeenMs: Math.max(...hanging.map(([, { lastSeenMs }]) => lastSeenMs)),
-      },
+      }),
     ];
   }
 

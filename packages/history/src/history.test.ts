@@ -43,7 +43,7 @@ afterEach(async () => {
 
 function open(changes: Partial<HistorySettings> = {}): History {
   const settings = { enabled: true, directory: undefined, maxBytes: 1_000_000, maxAgeMs: DAY_MS, ...changes };
-  const opened = new History({ clock, logger, settings, defaultDirectory: directory });
+  const opened = new History({ clock, logger, hostname: 'nl01', settings, defaultDirectory: directory });
   opened.follow({ events, nodes: { onChange: () => () => {} }, requests: { onChange: follow as never } });
   return opened;
 }
@@ -173,14 +173,14 @@ describe('the files', () => {
       await writeFile(join(directory, 'other'), Buffer.alloc(65_536));
       await pass('200-0000000001');
       await expect
-        .poll(() => history.conditions('nl01'))
+        .poll(() => history.conditions())
         .toMatchObject([{ reason: 'NoSpace', nextStep: `free space on the disk of ${directory}` }]);
 
       await rm(join(directory, 'other'));
       await clock.advance(60_000); // it is tried again after a while, with the next event
       await pass('200-0000000002');
 
-      await expect.poll(() => history.conditions('nl01')).toEqual([]);
+      await expect.poll(() => history.conditions()).toEqual([]);
       await history.close();
     } finally {
       await run('umount', ['--lazy', directory]);
@@ -192,7 +192,7 @@ describe('the files', () => {
     await writeFile(directory, 'not a folder');
     await pass('200-0000000001');
     await expect
-      .poll(() => history.conditions('nl01'))
+      .poll(() => history.conditions())
       .toMatchObject([
         { type: 'HistoryNotWritten', reason: 'NotWritable', nextStep: `make ${directory} writable for this user` },
       ]);
@@ -202,7 +202,7 @@ describe('the files', () => {
     await clock.advance(60_000);
     await pass('200-0000000002');
 
-    await expect.poll(() => history.conditions('nl01')).toEqual([]);
+    await expect.poll(() => history.conditions()).toEqual([]);
   });
 
   it('log a write failure once, and count the lines dropped', async () => {

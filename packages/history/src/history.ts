@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { CancelTimer, Clock } from '@nodepool/zk-protocol';
 import type { FoundCondition, Logger } from '@nodepool/core';
 import type { HistorySettings } from '@nodepool/core/config';
-import { newCondition } from '@nodepool/core/service';
-import type { LauncherMetrics } from '@nodepool/core/service';
+import { newCondition, type ConditionTypes, type LauncherMetrics } from '@nodepool/core/service';
 import { HistoryFiles } from './files/history-files.js';
 import {
   readHistory,
@@ -19,6 +18,16 @@ import type { PastLine } from './record/event.js';
 import { Recorder, type FollowedLauncher, type PastRequest } from './record/recorder.js';
 import { SlowNodes } from './slow-nodes.js';
 
+/** Conditions of the history. */
+export const CONDITIONS = {
+  HistoryNotWritten: {
+    ...{ kind: 'launcher', severity: 'warning' },
+    meaning: 'the history of requests and nodes cannot be written; events are lost until it can',
+    reasons: { NoSpace: 'the disk is full', NotWritable: 'the directory cannot be written' },
+    nextStep: 'free space, or correct the permissions of the directory',
+  },
+} as const satisfies ConditionTypes;
+
 /** Interval between writes. When the process is killed, at most this much is lost. */
 const WRITE_MS = 5_000;
 /** Interval of the lines that prove the launcher was running while requests waited. */
@@ -28,6 +37,8 @@ const ALIVE_MS = 60_000;
 export interface HistoryOptions {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Of this launcher. */
+  readonly hostname: string;
   readonly settings: HistorySettings | undefined;
   /** Used if the settings name no directory. */
   readonly defaultDirectory: string;
@@ -75,8 +86,8 @@ export class History {
     return this.#droppedBefore + (this.#files?.dropped ?? 0);
   }
 
-  /** Reports a history that cannot be written. @param hostname - host of this launcher */
-  conditions(hostname: string): FoundCondition[] {
+  /** Reports a history that cannot be written. */
+  conditions(): FoundCondition[] {
     const failure = this.#files?.failure;
     if (!failure) return [];
     const { error, sinceMs, lastMs } = failure;
@@ -86,7 +97,9 @@ export class History {
     const nextStep = isFull ? `free space on the disk of ${directory}` : `make ${directory} writable for this user`;
     const reason = isFull ? 'NoSpace' : 'NotWritable';
     return [
-      newCondition('HistoryNotWritten', { name: hostname, reason, message, nextStep, sinceMs, lastSeenMs: lastMs }),
+      newCondition(CONDITIONS, 'HistoryNotWritten', {
+        ...{ name: this.#options.hostname, reason, message, nextStep, sinceMs, lastSeenMs: lastMs },
+      }),
     ];
   }
 

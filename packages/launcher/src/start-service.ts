@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { FEATURES, Launcher } from '@nodepool/core/launcher';
 import { ensureTokenKey, stateDirOf } from '@nodepool/core/config';
-import type { Config, Logger } from '@nodepool/core';
+import type { Config, FoundCondition, Logger } from '@nodepool/core';
 import type { ConditionSource } from '@nodepool/core/service';
 import {
   assembleService,
@@ -86,7 +86,7 @@ export function launcherRuntime(runtime: Launcher, context: LauncherContext): Da
       await traces.close();
     },
     startedFields: () => ({ providers: [...config.providers.keys()], nodes: runtime.nodes.size }),
-    conditions: withOwn(runtime.conditions, { ...context, trust, certificates }),
+    conditions: withOwn(runtime.conditions, [context.history, context.space, trust, certificates]),
     health: () => ({ ...launcherHealth(runtime), history: { dropped_lines: context.history.dropped } }),
     dump: (nowMs) => dumpState(runtime, nowMs),
     routes: (shown) => routesOf(runtime, shown, context.clock),
@@ -101,21 +101,13 @@ function certificatesOf(runtime: Launcher, { logger, env }: LauncherContext, con
   });
 }
 
-interface OwnConditions extends Pick<LauncherContext, 'history' | 'space' | 'hostname'> {
-  readonly trust: TokenTrust;
-  readonly certificates: LeaseCertificates;
-}
-
-/** Adds the conditions of the history, the state directory, tokens and certificates. */
-function withOwn(conditions: ConditionSource, own: OwnConditions): ConditionSource {
+/** Adds conditions that others than the launcher find. */
+function withOwn(
+  conditions: ConditionSource,
+  own: readonly { conditions(): readonly FoundCondition[] }[],
+): ConditionSource {
   return {
-    find: () => [
-      ...conditions.find(),
-      ...own.history.conditions(own.hostname),
-      ...own.space.conditions(),
-      ...own.trust.conditions(),
-      ...own.certificates.conditions(),
-    ],
+    find: () => [...conditions.find(), ...own.flatMap((each) => each.conditions())],
     publish: (all) => conditions.publish(all),
     get ofOthers() {
       return conditions.ofOthers;
@@ -152,14 +144,14 @@ function tracesOf(runtime: Launcher, context: LauncherContext) {
   };
 }
 
-type HistorySources = Pick<LauncherContext, 'clock' | 'logger' | 'activity' | 'env' | 'config'> & {
+type HistorySources = Pick<LauncherContext, 'clock' | 'logger' | 'hostname' | 'activity' | 'env' | 'config'> & {
   readonly args: Pick<LauncherArguments, 'stateDir'>;
 };
 
-function startHistory({ clock, logger, activity, env, config, args }: HistorySources): History {
+function startHistory({ clock, logger, hostname, activity, env, config, args }: HistorySources): History {
   const stateDir = stateDirOf({ stateDir: args.stateDir, env });
   return new History({
-    ...{ clock, logger: logger.child({}, 'history'), settings: config.history, metrics: activity },
+    ...{ clock, logger: logger.child({}, 'history'), hostname, settings: config.history, metrics: activity },
     defaultDirectory: join(stateDir, 'history'),
   });
 }
@@ -178,7 +170,7 @@ export function createService(context: ServiceContext<LauncherArguments>): Promi
     metrics,
     createRuntime({ zk, config, registry, logger, clock, hostname, version, args, env }) {
       const activity = new ActivityLog(metrics, clock);
-      const history = startHistory({ config, clock, logger, activity, args, env });
+      const history = startHistory({ config, clock, logger, hostname, activity, args, env });
       const stateDir = stateDirOf({ stateDir: args.stateDir, env });
       const path = join(stateDir, 'standby-demand.jsonl');
       const standby = standbyTargets({ logger: logger.child({}, 'standby'), path });

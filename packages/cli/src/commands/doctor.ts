@@ -3,14 +3,15 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { Config } from '@nodepool/core';
 import type { ConfigProblem } from '@nodepool/core/config';
-import { newCondition } from '@nodepool/core/service';
 import {
   ConditionList,
+  SHARED_CONDITIONS,
   asUnknown,
   conditionText,
   firstOf,
   foldConditions,
   mergeConditions,
+  newCondition,
   nextStepText,
   publishedConditions,
 } from '@nodepool/core/service';
@@ -110,7 +111,7 @@ function withoutZooKeeper(error: unknown, { broken, known }: ReadFile, nowMs: nu
   const file = { config: undefined, isUnusable: true, configProblems: broken, unserved: new Map() };
   const rest = { pools: [], hasLauncher: true, answerMs: 0, secretFiles: [] };
   const found = new ConditionList();
-  const missing = newCondition('NotConnected', { name: 'ensemble', reason, message, nextStep });
+  const missing = newCondition(SHARED_CONDITIONS, 'NotConnected', { name: 'ensemble', reason, message, nextStep });
   found.update([...localConditions({ ...file, ...rest }), missing], nowMs);
   return mergeConditions([{ service: `command ${hostname()}`, conditions: found.all }]);
 }

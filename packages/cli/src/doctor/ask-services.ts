@@ -1,7 +1,23 @@
 import type { Clock, ComponentRecord } from '@nodepool/zk-protocol';
 import type { FoundCondition } from '@nodepool/core';
-import { fetchService, newCondition, serviceName } from '@nodepool/core/service';
+import { fetchService, newCondition, serviceName, type ConditionTypes } from '@nodepool/core/service';
 import { describeError } from '../command/errors.js';
+
+/** Conditions of services, as a command sees them. */
+export const CONDITIONS = {
+  NoAnswer: {
+    ...{ kind: 'launcher', severity: 'error' },
+    meaning: 'a service is registered, but its web server does not answer; its other conditions are `unknown`',
+    reasons: { Unreachable: 'no connection, or no answer in time' },
+    nextStep: 'check the process and its log',
+  },
+  ClockSkew: {
+    ...{ kind: 'launcher', severity: 'warning' },
+    meaning: 'the clock of a service differs from that of the machine of the command by more than 5 s',
+    reasons: { Clock: 'one of the two clocks is wrong' },
+    nextStep: 'timedatectl set-ntp true, on the machine whose clock is wrong',
+  },
+} as const satisfies ConditionTypes;
 
 const ANSWER_MS = 3_000;
 /** A larger clock skew makes ages, holds and orders wrong. */
@@ -37,7 +53,7 @@ export async function askService(
       message,
       nextStep,
     } as const;
-    return { component, isSilent: true, found: [newCondition('NoAnswer', details)] };
+    return { component, isSilent: true, found: [newCondition(CONDITIONS, 'NoAnswer', details)] };
   }
 }
 
@@ -47,14 +63,9 @@ function skewOf(component: ComponentRecord, date: string | null, clock: Clock): 
   if (Number.isNaN(skewMs) || Math.abs(skewMs) <= MOST_SKEW_MS) return [];
   const seconds = Math.round(Math.abs(skewMs) / MS_PER_SECOND);
   const message = `its clock is ${seconds} s ${skewMs > 0 ? 'ahead of' : 'behind'} the one of this machine`;
-  const nextStep = 'timedatectl set-ntp true, on the machine whose clock is wrong';
   return [
-    newCondition('ClockSkew', {
-      name: serviceName(component),
-      reason: 'Clock',
-      message,
-      nextStep,
-      evidence: { skew: skewMs / MS_PER_SECOND },
+    newCondition(CONDITIONS, 'ClockSkew', {
+      ...{ name: serviceName(component), reason: 'Clock', message, evidence: { skew: skewMs / MS_PER_SECOND } },
     }),
   ];
 }

@@ -1,8 +1,36 @@
 import type { PoolComponentRecord } from '@nodepool/zk-protocol';
 import type { Config, FoundCondition } from '@nodepool/core';
 import type { ConfigProblem, UnservedProvider } from '@nodepool/core/config';
-import { newCondition, unservedConditions } from '@nodepool/core/service';
+import { newCondition, SHARED_CONDITIONS, unservedConditions, type ConditionTypes } from '@nodepool/core/service';
 import { formatProblem } from '@nodepool/core/config';
+
+/** What only the machine of the command can see. */
+export const CONDITIONS = {
+  SecretsReadable: {
+    ...{ kind: 'configuration', severity: 'warning' },
+    meaning: 'other users can read a file with secrets',
+    reasons: { Mode: 'its permission bits' },
+    nextStep: 'chmod 600 FILE',
+  },
+  NoLauncher: {
+    ...{ kind: 'launcher', severity: 'error' },
+    meaning: 'no launcher is registered, so requests wait',
+    reasons: { NotRegistered: 'no launcher runs, or all use another ZooKeeper or chroot' },
+    nextStep: 'start nodepool-launcher',
+  },
+  SlowAnswers: {
+    ...{ kind: 'zookeeper', severity: 'warning' },
+    meaning: 'ZooKeeper takes more than 250 ms to answer a read',
+    reasons: { Slow: 'its disk or its load' },
+    nextStep: 'check the disk and the load of the ZooKeeper servers',
+  },
+  NotRegistered: {
+    ...{ kind: 'provider', severity: 'error' },
+    meaning: 'the configuration on the machine of the command has a provider that no launcher has registered',
+    reasons: { NoPool: 'no launcher has it, or none has loaded the file' },
+    nextStep: 'compare the configuration of the launchers, and check their logs',
+  },
+} as const satisfies ConditionTypes;
 
 /** ZooKeeper is slow beyond this. */
 const SLOW_ANSWER_MS = 250;
@@ -44,7 +72,11 @@ export function localConditions(facts: LocalFacts): FoundCondition[] {
 function noLauncher({ hasLauncher }: LocalFacts): FoundCondition[] {
   if (hasLauncher) return [];
   const message = 'no launcher is registered: requests are not served';
-  return [newCondition('NoLauncher', { name: 'any', reason: 'NotRegistered', message, nextStep: 'nodepool-launcher' })];
+  return [
+    newCondition(CONDITIONS, 'NoLauncher', {
+      ...{ name: 'any', reason: 'NotRegistered', message, nextStep: 'nodepool-launcher' },
+    }),
+  ];
 }
 
 /** A file of secrets as a whole: {@link openSecrets} has it. */
@@ -57,11 +89,8 @@ function configProblem(problem: ConfigProblem, { isUnusable = false }: LocalFact
   const { position, path, severity } = problem;
   const name = position === undefined ? path : `${position.file}:${position.line}:${position.column}`;
   const message = formatProblem(problem).replace(`${name}: `, '');
-  return newCondition('ConfigurationProblem', {
-    name,
-    reason: 'Invalid',
-    message,
-    severity: isUnusable ? severity : 'warning',
+  return newCondition(SHARED_CONDITIONS, 'ConfigurationProblem', {
+    ...{ name, reason: 'Invalid', message, severity: isUnusable ? severity : 'warning' },
     nextStep: 'nodepool config-validate',
   });
 }
@@ -73,7 +102,7 @@ function unregisteredProviders({ config, pools, unserved, hasLauncher }: LocalFa
     ({ name }) => !registered.has(name) && !unserved.has(name),
   );
   return missing.map(({ name }) =>
-    newCondition('NotRegistered', {
+    newCondition(CONDITIONS, 'NotRegistered', {
       ...{ name, reason: 'NoPool', message: 'the configuration has it, and no launcher has registered a pool of it' },
       nextStep: 'compare the configuration of the launchers with this one, and look at their logs',
     }),
@@ -85,7 +114,9 @@ function slowZooKeeper({ answerMs }: LocalFacts): FoundCondition[] {
   const message = `ZooKeeper takes ${Math.round(answerMs)} ms to answer`;
   const nextStep = 'look at the disk and the load of the ZooKeeper servers';
   return [
-    newCondition('SlowAnswers', { name: 'ensemble', reason: 'Slow', message, nextStep, evidence: { ms: answerMs } }),
+    newCondition(CONDITIONS, 'SlowAnswers', {
+      ...{ name: 'ensemble', reason: 'Slow', message, nextStep, evidence: { ms: answerMs } },
+    }),
   ];
 }
 
@@ -93,7 +124,7 @@ function openSecrets({ secretFiles }: LocalFacts): FoundCondition[] {
   return secretFiles
     .filter(({ mode }) => (mode & READABLE_BY_OTHERS) !== 0)
     .map(({ file, mode }) =>
-      newCondition('SecretsReadable', {
+      newCondition(CONDITIONS, 'SecretsReadable', {
         ...{ name: file, reason: 'Mode', nextStep: `chmod 600 ${file}` },
         message: `it has secrets and can be read by others (mode ${(mode & 0o777).toString(8)})`,
       }),

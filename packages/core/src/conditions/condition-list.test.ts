@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { FoundCondition } from '../contract/condition.js';
 import { ConditionList } from './condition-list.js';
-import { newCondition } from './condition-types.js';
 
-const failing = (name: string, message = 'no route') =>
-  newCondition('LaunchesFail', { name, reason: 'Unreachable', message, nextStep: 'look' });
-const slow = (name: string): FoundCondition =>
-  newCondition('SlowLaunches', { name, reason: 'Slow', message: 'slow', nextStep: '' });
+const failing = (name: string, message = 'no route'): FoundCondition => ({
+  ...{ kind: 'provider', name, type: 'LaunchesFail', severity: 'error', reason: 'Unreachable', message },
+  ...{ nextStep: 'look', evidence: {} },
+});
+const slow = (name: string): FoundCondition => ({
+  ...{ ...failing(name, 'slow'), type: 'SlowLaunches', severity: 'warning', reason: 'Slow', nextStep: '' },
+});
 
 describe('ConditionList', () => {
   it('starts a condition with its cause and ends it with the cause', () => {

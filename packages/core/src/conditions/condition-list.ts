@@ -1,5 +1,14 @@
-import type { Condition, FoundCondition } from '../contract/condition.js';
-import { newCondition } from './condition-types.js';
+import { newCondition, type Condition, type FoundCondition, type ConditionTypes } from '../contract/condition.js';
+
+/** What a list of conditions says of itself. */
+export const CONDITIONS = {
+  ConditionsLeftOut: {
+    ...{ kind: 'launcher', severity: 'warning' },
+    meaning: 'a service has more conditions than its registry entry holds',
+    reasons: { TooMany: 'the message has the number' },
+    nextStep: 'resolve the conditions that are shown',
+  },
+} as const satisfies ConditionTypes;
 
 /** A registry entry is limited to one megabyte; the condition `ConditionsLeftOut` reports omissions. */
 const MOST_CONDITIONS = 100;
@@ -52,7 +61,8 @@ export function compareConditions(a: FoundCondition, b: FoundCondition): number 
   return rankOf(a) - rankOf(b) || (conditionKey(a) < conditionKey(b) ? -1 : 1);
 }
 
-const KINDS = [
+/** From the whole service to the single node. */
+export const KINDS = [
   'configuration',
   'zookeeper',
   'launcher',
@@ -82,7 +92,7 @@ function withinLimits(look: readonly FoundCondition[], owner: string): FoundCond
   const sorted = look.map((each) => ({ ...each, message: cut(each.message) })).sort(compareConditions);
   const more = sorted.length - MOST_CONDITIONS;
   if (more <= 0) return sorted;
-  const leftOut = newCondition('ConditionsLeftOut', {
+  const leftOut = newCondition(CONDITIONS, 'ConditionsLeftOut', {
     ...{ name: owner, reason: 'TooMany', message: `${more + 1} further conditions are left out` },
     nextStep: 'remove the causes of those that are shown',
   });

@@ -1,23 +1,6 @@
 import { isNodepoolError } from '@nodepool/zk-protocol';
 import { isRateLimited } from '../contract/errors.js';
 
-/** Class of an error, as the reason of a condition; docs/conditions.md explains each. */
-export type ErrorReason =
-  | 'Unauthorized'
-  | 'Forbidden'
-  | 'NotFound'
-  | 'Quota'
-  | 'NoCapacity'
-  | 'NoAddress'
-  | 'RateLimited'
-  | 'Timeout'
-  | 'Unreachable'
-  | 'Unavailable'
-  | 'Configuration'
-  | 'Driver'
-  | 'InstanceFailed'
-  | 'Error';
-
 /** Reasons of conditions that an error caused, what each means, and what helps; `PROVIDER` stands for the provider's name. */
 export const ERROR_REASONS = {
   Unauthorized: {
@@ -71,7 +54,10 @@ export const ERROR_REASONS = {
     nextStep: 'look at the image, the flavor and the network of the label in provider PROVIDER',
   },
   Error: { meaning: 'another error; the message has it', nextStep: 'the log of the service has the details' },
-} as const satisfies Readonly<Record<ErrorReason, { readonly meaning: string; readonly nextStep: string }>>;
+} as const;
+
+/** Class of an error, as the reason of a condition; docs/conditions.md explains each. */
+export type ErrorReason = keyof typeof ERROR_REASONS;
 
 /** First match wins, from the most specific to the least. */
 const CLASSES: readonly (readonly [(error: Error) => boolean, ErrorReason])[] = [

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { newComponent, withComponent } from '@nodepool/zk-protocol';
 import type { Condition } from '../contract/condition.js';
 import { conditionToJson } from './condition-json.js';
-import { newCondition } from './condition-types.js';
 import { asUnknown, concerns, mergeConditions, publishedConditions } from './merge-conditions.js';
 
 const condition = (changes: Partial<Condition> = {}): Condition => ({
-  ...newCondition('LaunchesFail', { name: 'sky', reason: 'Unauthorized', message: '401', nextStep: 'log in' }),
+  ...{ kind: 'provider', name: 'sky', type: 'LaunchesFail', severity: 'error', reason: 'Unauthorized', evidence: {} },
+  ...{ message: '401', nextStep: 'log in' },
   ...{ status: 'true', sinceMs: 1_000, lastSeenMs: 2_000 },
   ...changes,
 });

@@ -1,7 +1,23 @@
 import type { PoolComponentRecord } from '@nodepool/zk-protocol';
-import type { ConditionSeverity, FoundCondition } from '../contract/condition.js';
+import {
+  newCondition,
+  type ConditionSeverity,
+  type FoundCondition,
+  type ConditionTypes,
+} from '../contract/condition.js';
 import type { Config, UnservedProvider } from '../contract/config.js';
-import { CONDITION_TYPES, newCondition } from './condition-types.js';
+
+/** Conditions of providers without their driver. */
+export const CONDITIONS = {
+  Unserved: {
+    ...{ kind: 'provider', severity: 'error' },
+    meaning:
+      'the driver of a provider is not installed or not known, so the service leaves the provider alone; a warning if another launcher serves it, and in a builder if it lists no diskimages',
+    reasons: { DriverMissing: 'the message names the driver' },
+    nextStep:
+      'install the driver, or correct its name, and reload; or leave the provider to a launcher that has the driver',
+  },
+} as const satisfies ConditionTypes;
 
 /**
  * Providers of a configuration whose driver is missing, as a launcher or a command sees them: a warning while another launcher
@@ -36,8 +52,7 @@ function unservedCondition(
   severity: ConditionSeverity,
   where: string,
 ): FoundCondition {
-  const { nextStep } = CONDITION_TYPES.Unserved;
   const message = `it is not served here, and its nodes and images are not changed: ${reason}; ${where}`;
   const evidence = { driver: driverName };
-  return newCondition('Unserved', { name, reason: 'DriverMissing', severity, message, nextStep, evidence });
+  return newCondition(CONDITIONS, 'Unserved', { name, reason: 'DriverMissing', severity, message, evidence });
 }

@@ -16,7 +16,7 @@ export interface Condition {
   readonly kind: ConditionKind;
   /** Name of the subject, unique within its kind: `sky`, `sky/main` for a pool, `sky/main/big` for a label in a pool, `debian/0000000007` for a build. */
   readonly name: string;
-  /** The problem in one CamelCase word, from the table of types: `LaunchesFail`, `NoSpace`, ... */
+  /** The problem in one CamelCase word, one of docs/conditions.md: `LaunchesFail`, `NoSpace`, ... */
   readonly type: string;
   /** `unknown`: it was true when last observed, and cannot be checked now. */
   readonly status: 'true' | 'unknown';
@@ -38,3 +38,28 @@ export interface Condition {
 /** A condition as the part that finds it knows it; times are kept by the list that it enters. */
 export type FoundCondition = Omit<Condition, 'status' | 'sinceMs' | 'lastSeenMs'> &
   Partial<Pick<Condition, 'status' | 'sinceMs' | 'lastSeenMs'>>;
+
+/** What conditions of one type mean. */
+export interface ConditionType {
+  readonly kind: ConditionKind;
+  readonly severity: ConditionSeverity;
+  /** When it is true; it ends when that is no longer so. */
+  readonly meaning: string;
+  /** Typical reasons and what each means; `errors`: the classes of errors. */
+  readonly reasons: Readonly<Record<string, string>> | 'errors';
+  /** Remedy for operators. Conditions carry the step for their reason. */
+  readonly nextStep: string;
+}
+
+/** What the conditions of a file mean, by type. The file exports it as `CONDITIONS`, where docs/conditions.md and tests find it. */
+export type ConditionTypes = Readonly<Record<string, ConditionType>>;
+
+/** Makes a condition. Kind, severity and next step default to those of its type. */
+export function newCondition<T extends ConditionTypes>(
+  types: T,
+  type: keyof T & string,
+  details: Pick<FoundCondition, 'name' | 'reason' | 'message'> & Partial<FoundCondition>,
+): FoundCondition {
+  const { kind, severity, nextStep } = types[type] as ConditionType;
+  return { kind, severity, nextStep, evidence: {}, ...details, type };
+}

@@ -1,11 +1,45 @@
 import type { ImageEntry } from '@nodepool/zk-protocol';
-import { newCondition } from '../conditions/condition-types.js';
-import type { FoundCondition } from '../contract/condition.js';
+import { newCondition, type ConditionTypes, type FoundCondition } from '../contract/condition.js';
 import type { DiskimageConfig } from '../contract/config.js';
 import { shellWord } from '../text/shell-word.js';
 import { failedTests, wasWithdrawnIn } from './failed-tests.js';
 import { readyBuilds } from './newest-builds.js';
 import { failureNote, withdrawnNote } from './notes.js';
+
+/** Conditions of images. */
+export const CONDITIONS = {
+  NoReadyBuild: {
+    ...{ kind: 'image', severity: 'error' },
+    meaning: 'an image has no ready build',
+    reasons: { NeverBuilt: 'no build has completed', BuildFailed: 'the newest build failed' },
+    nextStep: 'nodepool image-log IMAGE, nodepool image-build IMAGE --follow',
+  },
+  OldBuild: {
+    ...{ kind: 'image', severity: 'warning' },
+    meaning: 'the newest ready build is older than twice the rebuild-age',
+    reasons: { NotRebuilt: 'no build has completed since', BuildFailed: 'the newest build failed' },
+    nextStep: 'nodepool image-log IMAGE, nodepool image-build IMAGE --follow',
+  },
+  BuildFailed: {
+    ...{ kind: 'image', severity: 'warning' },
+    meaning: 'the newest build failed; an earlier build that is not old stays in service',
+    reasons: { Error: 'the message has the error and the script that ran' },
+    nextStep: 'nodepool image-log IMAGE',
+  },
+  TestFailed: {
+    ...{ kind: 'image', severity: 'warning' },
+    meaning: 'the newest build failed its test (`validate`) in a provider; the name is `IMAGE/PROVIDER`',
+    reasons: { ImageFault: 'the message has the result of the test' },
+    nextStep:
+      'nodepool image-build IMAGE after correcting the cause; nodepool image-promote IMAGE tests this build again',
+  },
+  BuildWithdrawn: {
+    ...{ kind: 'image', severity: 'warning' },
+    meaning: 'the newest build was withdrawn, everywhere or in the providers that the message names',
+    reasons: { LaunchesFailed: 'all its launches failed, and those of the previous build did not' },
+    nextStep: 'nodepool image-log IMAGE; then nodepool image-unpause IMAGE, or image-build if it is not paused',
+  },
+} as const satisfies ConditionTypes;
 
 /** The parts of an image's configuration that its conditions depend on. */
 export type JudgedImage = Pick<DiskimageConfig, 'name' | 'abstract' | 'pause' | 'rebuildAgeMs'>;
@@ -29,7 +63,7 @@ function testConditions(entry: ImageEntry): FoundCondition[] {
   if (!newest) return [];
   const tested = [...failedTests(newest)].filter(([provider]) => !wasWithdrawnIn(newest, provider));
   return tested.map(([provider, reason]) =>
-    newCondition('TestFailed', {
+    newCondition(CONDITIONS, 'TestFailed', {
       ...{ name: `${image}/${provider}`, reason: 'ImageFault', evidence: { image, provider, build: newest.id } },
       message: `build ${newest.id} failed its test and is not uploaded to provider "${provider}": ${reason}`,
       nextStep: `correct the image and run nodepool image-build ${image}, or test this build again: nodepool image-promote ${image}`,
@@ -44,7 +78,9 @@ function builtCondition({ name, rebuildAgeMs }: JudgedImage, entry: ImageEntry |
   if (newest && nowMs - newest.stateTimeMs <= 2 * rebuildAgeMs) {
     if (failure === undefined) return undefined;
     const message = `${failure}; build ${newest.id} stays in service`;
-    return newCondition('BuildFailed', { name, reason: 'Error', message, nextStep: `nodepool image-log ${name}` });
+    return newCondition(CONDITIONS, 'BuildFailed', {
+      ...{ name, reason: 'Error', message, nextStep: `nodepool image-log ${name}` },
+    });
   }
   const details = {
     name,
@@ -52,10 +88,10 @@ function builtCondition({ name, rebuildAgeMs }: JudgedImage, entry: ImageEntry |
     nextStep: failure === undefined ? `nodepool image-build ${name} --follow` : `nodepool image-log ${name}`,
   };
   const why = failure === undefined ? '' : `: ${failure}`;
-  if (!newest) return newCondition('NoReadyBuild', { ...details, message: `it has no ready build${why}` });
+  if (!newest) return newCondition(CONDITIONS, 'NoReadyBuild', { ...details, message: `it has no ready build${why}` });
   const since = new Date(newest.stateTimeMs).toISOString();
   const message = `its newest ready build, ${newest.id}, is of ${since}${why}`;
-  return newCondition('OldBuild', { ...details, message, sinceMs: newest.stateTimeMs + 2 * rebuildAgeMs });
+  return newCondition(CONDITIONS, 'OldBuild', { ...details, message, sinceMs: newest.stateTimeMs + 2 * rebuildAgeMs });
 }
 
 function withdrawnCondition(entry: ImageEntry): FoundCondition | undefined {
@@ -65,5 +101,5 @@ function withdrawnCondition(entry: ImageEntry): FoundCondition | undefined {
   const word = shellWord(name);
   const again = pauseReason === undefined ? 'build' : 'unpause';
   const nextStep = `nodepool image-log ${word}; once it is fixed nodepool image-${again} ${word}`;
-  return newCondition('BuildWithdrawn', { name, reason: 'LaunchesFailed', message, nextStep });
+  return newCondition(CONDITIONS, 'BuildWithdrawn', { name, reason: 'LaunchesFailed', message, nextStep });
 }

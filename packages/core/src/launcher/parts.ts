@@ -8,16 +8,22 @@ import {
   createRequestCache,
   newComponent,
   uuidHex,
-  type NodeCache,
-  type RequestCache,
 } from '@nodepool/zk-protocol';
 import { FEATURES } from '../features/index.js';
 import { LOGGER_NAMES } from '../contract/logger-names.js';
+import { imageConditions } from '../images/image-conditions.js';
 import { ConfigChanges } from './config-changes.js';
 import { LeaseKeeper } from './leases/lease-keeper.js';
 import { Leases } from './leases/leases.js';
 import { LauncherEvents } from './state/events.js';
-import { LauncherConditions, type ObservedParts } from './find-conditions.js';
+import { leftProviders } from './conditions/draining-conditions.js';
+import { MissingStandby } from './conditions/missing-standby.js';
+import { nodeConditions } from './conditions/node-conditions.js';
+import { recordConditions } from './conditions/record-conditions.js';
+import { requestConditions } from './conditions/request-conditions.js';
+import { resourceConditions } from './conditions/resource-conditions.js';
+import { servingConditions } from './conditions/serving.js';
+import { findConditions } from './find-conditions.js';
 import { Ledger } from './ledger/ledger.js';
 import { IdleNodes } from './nodes/idle-nodes.js';
 import { Leftovers } from './nodes/leftovers.js';
@@ -48,19 +54,10 @@ import { ServerClock } from './state/server-clock.js';
 import { PoolViews } from './view/pool-views.js';
 
 /** All parts of a launcher in one list, and by name those that answer questions. */
-export interface LauncherParts extends ObservedParts {
-  readonly parts: readonly Part[];
-  readonly nodes: NodeCache;
-  readonly requests: RequestCache;
-  readonly leases: Leases;
-  readonly standby: Standby;
-  readonly serverClock: ServerClock;
-  readonly conditions: LauncherConditions;
-  readonly changes: ConfigChanges;
-}
+export type LauncherParts = ReturnType<typeof makeParts>;
 
 /** In one piece: constructs the parts of a launcher in order, each from those above it. Starts nothing. */
-export function makeParts(options: LauncherOptions): LauncherParts {
+export function makeParts(options: LauncherOptions) {
   const { zk, clock, hostname, version, config, announceLegacy = false, random = Math.random } = options;
   const logger = options.logger.child({}, LOGGER_NAMES.launcher);
   const common = { zk, clock, logger };
@@ -121,22 +118,9 @@ export function makeParts(options: LauncherOptions): LauncherParts {
   const kind = { kind: 'launcher', hostname: shortName(hostname), version } as const;
   const registration = new Registration(zk, newComponent({ ...kind, state: 'stopped' }), logger);
   const gone = new GoneLaunchers(context, components);
-  const observed = {
-    context,
-    gone,
-    builders: new MissingBuilder(context, components),
-    images,
-    components,
-    registry,
-    registration,
-    steering,
-    providers,
-    pools,
-    reaper,
-    goals,
-    features,
-  };
-  const conditions = new LauncherConditions(observed);
+  const parts: Part[] = [];
+  const conditions = findConditions({ context, components, registration, parts });
+  const serving = { context, providers, pools, registry, steering, others: conditions };
   const metrics = options.metrics?.attach({
     ...{ zk, nodes, requests, images, registry },
     onPoolChange: (listener) => events.on('poolChanged', listener),
@@ -147,7 +131,7 @@ export function makeParts(options: LauncherOptions): LauncherParts {
     failingProviders: () => steering.failingProviders(),
   });
   if (options.metrics) events.on('requestEnded', options.metrics.requestEnded.bind(options.metrics));
-  const parts: Part[] = [
+  parts.push(
     ...[nodes, requests, components, controlCache, leaseCache, leaseTokens],
     ...[mirror, context.controls, images],
     {
@@ -164,12 +148,24 @@ export function makeParts(options: LauncherOptions): LauncherParts {
       },
       stop: () => metrics?.stop(),
     },
-  ];
+    new MissingBuilder(context, components),
+    new MissingStandby(context, goals),
+    { conditions: (nowMs) => servingConditions(serving, nowMs) },
+    { conditions: () => leftProviders(serving) },
+    { conditions: () => resourceConditions(providers) },
+    { conditions: (nowMs) => nodeConditions(nodes, { providers, reaper, nowMs }) },
+    { conditions: () => recordConditions(context) },
+    {
+      conditions: (nowMs) =>
+        images.ready ? imageConditions(context.config.now.diskimages.values(), images.images, nowMs) : [],
+    },
+    { conditions: (nowMs) => requestConditions(requests.values(), nowMs) },
+  );
   const changes = new ConfigChanges({ context, pools, providers, parts });
   parts.push(changes);
 
   return {
-    ...observed,
-    ...{ parts, nodes, requests, serverClock, leases, conditions, standby, changes },
+    ...{ parts, context, components, registry, registration, providers, pools, images, reaper, steering, features },
+    ...{ nodes, requests, serverClock, leases, conditions, standby, changes },
   };
 }

@@ -17,13 +17,13 @@ export { LeakFinder } from '../cloud/ownership/leak-finder.js';
 export { uploadEvidence } from '../contract/images.js';
 
 /* What is wrong now */
-export type { Condition } from '../contract/condition.js';
+export type { Condition, ConditionTypes } from '../contract/condition.js';
+export { newCondition } from '../contract/condition.js';
 export type { ConditionChange } from '../conditions/condition-list.js';
 export { ConditionList } from '../conditions/condition-list.js';
 export type { ConditionSource } from '../conditions/condition-source.js';
-export type { ConditionTypeName } from '../conditions/condition-types.js';
 export { serviceName } from '../conditions/service-name.js';
-export { CONDITION_TYPES, newCondition } from '../conditions/condition-types.js';
+export { CONDITIONS as SHARED_CONDITIONS } from '../conditions/shared-conditions.js';
 export { unservedConditions, unservedImageConditions } from '../conditions/unserved-providers.js';
 export { conditionFromJson, conditionToJson } from '../conditions/condition-json.js';
 export type { SharedCondition } from '../conditions/merge-conditions.js';

@@ -24,6 +24,7 @@ it('tells when a week missed the goal', () => {
   });
 });
 
+// Ends: StandbyGoalMissed TooFew
 it.each<[string, ServedAtOnce, number | undefined, number]>([
   ['the goal is met', served(95, 100), 95, SLOT],
   ['there is none', served(1, 100), undefined, SLOT],

@@ -1,10 +1,21 @@
 import type { FoundCondition, LabelConfig } from '@nodepool/core';
-import { CONDITION_TYPES, newCondition } from '@nodepool/core/service';
+import { newCondition, type ConditionTypes } from '@nodepool/core/service';
 import { SLOT_MS } from './demand.js';
 
 const WEEK_SLOTS = (7 * 86_400_000) / SLOT_MS;
 /** With fewer requests a share says little. */
 const FEW_REQUESTS = 50;
+
+/** Labels whose standby nodes serve too few requests. */
+export const CONDITIONS = {
+  StandbyGoalMissed: {
+    ...{ kind: 'label', severity: 'warning' },
+    meaning:
+      'standby nodes of a label with a `goal` served fewer requests at once during the last week than it says, as one launcher counted',
+    reasons: { TooFew: 'the message has the numbers' },
+    nextStep: 'nodepool advise -c FILE proposes what to write, from the recorded requests; or lower `goal`',
+  },
+} as const satisfies ConditionTypes;
 
 /** Counts the requests of the last week that standby nodes served at once. */
 export class ServedAtOnce {
@@ -43,14 +54,12 @@ export class ServedAtOnce {
         all += every;
       }
       if (goal === undefined || all < FEW_REQUESTS || 100 * atOnce >= goal * all) return [];
-      const { nextStep } = CONDITION_TYPES.StandbyGoalMissed;
       const message = `${atOnce} of ${all} requests of the last week were served at once, ${Math.floor((100 * atOnce) / all)} of 100, and the goal is ${goal}`;
       return [
-        newCondition('StandbyGoalMissed', {
+        newCondition(CONDITIONS, 'StandbyGoalMissed', {
           name,
           reason: 'TooFew',
           message,
-          nextStep,
           evidence: { atOnce, all, goal },
         }),
       ];

@@ -1,11 +1,21 @@
 import type { Config, FoundCondition, Logger } from '@nodepool/core';
 import { certificateModeOf } from '@nodepool/core/config';
 import type { Leases, LeaseView } from '@nodepool/core/launcher';
-import { newCondition } from '@nodepool/core/service';
+import { newCondition, type ConditionTypes } from '@nodepool/core/service';
 import { ScanQueue } from '@nodepool/core/ssh';
 import type { CertificateMode, LeaseRecord, NodeId, NodeRecord, PoolComponentRecord } from '@nodepool/zk-protocol';
 import { keyIdOf, principalOf } from './principals.js';
 import { CertificateError, signCertificate } from './sign-certificate.js';
+
+/** Conditions of the CA of leases. */
+export const CONDITIONS = {
+  LeaseCaUnusable: {
+    ...{ kind: 'configuration', severity: 'error' },
+    meaning: 'a launcher cannot sign SSH certificates, so that lessees cannot log in with the key that they gave',
+    reasons: { NotSigned: 'the message says why: the file of `lease-ca-key`, or `ssh-keygen`, cannot be used' },
+    nextStep: 'correct `lease-ca-key`, or its file',
+  },
+} as const satisfies ConditionTypes;
 
 /** The longest that a certificate is valid; it ends with its lease if that is earlier. */
 const VALID_MS = 600_000;
@@ -109,7 +119,9 @@ export class LeaseCertificates {
     const { file, message, sinceMs, lastSeenMs } = failing;
     const nextStep = `correct "lease-ca-key", or the file ${file}`;
     return [
-      newCondition('LeaseCaUnusable', { name: file, reason: 'NotSigned', message, sinceMs, lastSeenMs, nextStep }),
+      newCondition(CONDITIONS, 'LeaseCaUnusable', {
+        ...{ name: file, reason: 'NotSigned', message, sinceMs, lastSeenMs, nextStep },
+      }),
     ];
   }
 

@@ -1,6 +1,17 @@
 import { statfs } from 'node:fs/promises';
 import type { FoundCondition } from '@nodepool/core';
-import { newCondition } from '@nodepool/core/service';
+import { newCondition, type ConditionTypes } from '@nodepool/core/service';
+
+/** Conditions of the state directory. */
+export const CONDITIONS = {
+  NoSpace: {
+    ...{ kind: 'launcher', severity: 'warning' },
+    meaning:
+      'the disk of the state directory, which holds the embedded ZooKeeper and the history, is nearly full; an error when it is full',
+    reasons: { Scarce: 'less than 100 MiB', Full: 'less than 1 MiB' },
+    nextStep: 'free space on the disk',
+  },
+} as const satisfies ConditionTypes;
 
 /** Thresholds of free space, bytes. */
 export interface SpaceLimits {
@@ -36,7 +47,7 @@ export class DiskSpace {
     const isFull = this.#freeBytes < fullBytes;
     const limitMib = Math.round((isFull ? fullBytes : scarceBytes) / MIB);
     return [
-      newCondition('NoSpace', {
+      newCondition(CONDITIONS, 'NoSpace', {
         ...{ name: this.#hostname, severity: isFull ? 'error' : 'warning', reason: isFull ? 'Full' : 'Scarce' },
         message: `less than ${limitMib} MiB are free on the disk of the state directory ${this.#directory}`,
         nextStep: `free space on the disk of ${this.#directory}`,

@@ -1,7 +1,18 @@
 import { isMap, steadyNow, type Clock, type Json } from '@nodepool/zk-protocol';
-import { newCondition } from '../../conditions/condition-types.js';
-import type { FoundCondition } from '../../contract/condition.js';
+import { newCondition, type ConditionTypes, type FoundCondition } from '../../contract/condition.js';
 import type { Logger } from '../../contract/logger.js';
+
+/** What lists of a cloud may have. */
+export const CONDITIONS = {
+  UnreadableEntries: {
+    ...{ kind: 'provider', severity: 'warning' },
+    meaning:
+      'lists of a cloud have entries that are empty, half filled or of a wrong type; they are left out and neither used nor deleted; all others work',
+    reasons: { Unreadable: 'the message has their number, their kinds and, where they are known, their ids' },
+    nextStep:
+      'look at these with the tools of the cloud, and repair or delete them; a reload reads all lists at once, else some are read after an hour',
+  },
+} as const satisfies ConditionTypes;
 
 /** The list that entries are of. */
 export interface ListName {
@@ -96,7 +107,7 @@ export class UnreadableEntries implements EntryReader {
     const kinds = [...new Set(all.map(({ kind }) => kind))].sort();
     const counts = kinds.map((kind) => describe(kind, all));
     return [
-      newCondition('UnreadableEntries', {
+      newCondition(CONDITIONS, 'UnreadableEntries', {
         ...{ name: this.#provider, reason: 'Unreadable' },
         message: `the cloud lists what cannot be read, so that it is not changed: ${counts.join('; ')}`,
         nextStep:

@@ -1,5 +1,6 @@
 import { steadyNow, type Clock } from '@nodepool/zk-protocol';
-import type { FoundCondition } from '../../contract/condition.js';
+import { newCondition, type FoundCondition } from '../../contract/condition.js';
+import { CONDITIONS } from '../task-manager/open-calls.js';
 
 /** A cloud that is well shows by then what an order has made. */
 const LATE_MS = 20_000;
@@ -36,12 +37,11 @@ export class UncertainOrders {
     if (this.#sinceMs === undefined || nowMs - this.#sinceMs < LATE_MS || nowMs - this.#lastMs > SERIES_GAP_MS)
       return [];
     return [
-      {
-        ...{ kind: 'provider', name: provider, type: 'CallsUnanswered', severity: 'error', reason: 'Unavailable' },
+      newCondition(CONDITIONS, 'CallsUnanswered', {
+        ...{ name: provider, reason: 'Unavailable' },
         message: `orders of instances are answered with errors: ${this.#text}`,
         nextStep: `look at the API of the cloud of provider "${provider}"`,
-        evidence: {},
-      },
+      }),
     ];
   }
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '@nodepool/zk-protocol';
-import type { FoundCondition } from '../../contract/condition.js';
+import { newCondition, type FoundCondition } from '../../contract/condition.js';
+import { CONDITIONS } from '../../contract/driver-conditions.js';
 
 /** Labels of a provider that cannot be used, each in its pool. */
 export class UnusableLabels {
@@ -31,14 +32,14 @@ export class UnusableLabels {
     if (error === undefined) return this.#found.delete(name);
     const nowMs = this.#clock.now();
     const isNews = this.#found.get(name)?.message !== error.message;
-    this.#found.set(name, {
-      ...{ kind: 'label', name, type: 'LabelUnusable', severity: 'error', message: error.message },
-      reason: detail(error, 'reason') ?? 'Misconfigured',
+    const found = newCondition(CONDITIONS, 'LabelUnusable', {
+      ...{ name, reason: detail(error, 'reason') ?? 'Misconfigured', message: error.message },
       nextStep: detail(error, 'nextStep') ?? NEXT_STEP,
       evidence: { provider: this.#provider, pool, label },
       sinceMs: this.#found.get(name)?.sinceMs ?? nowMs,
       lastSeenMs: nowMs,
     });
+    this.#found.set(name, found);
     return isNews;
   }
 

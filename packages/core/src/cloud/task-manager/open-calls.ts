@@ -1,5 +1,15 @@
 import { steadyNow, type Clock } from '@nodepool/zk-protocol';
-import type { FoundCondition } from '../../contract/condition.js';
+import { newCondition, type ConditionTypes, type FoundCondition } from '../../contract/condition.js';
+
+/** Conditions of calls without an answer, or without a clear one. */
+export const CONDITIONS = {
+  CallsUnanswered: {
+    ...{ kind: 'provider', severity: 'error' },
+    meaning: 'calls to the cloud of a provider have had no answer for 20 s, or none that says what they did',
+    reasons: { Timeout: 'the message names the calls', Unavailable: 'orders of instances; the message has the error' },
+    nextStep: 'look at the API of the cloud; a longer `launch-timeout` does not help',
+  },
+} as const satisfies ConditionTypes;
 
 /** A call that has not been answered. */
 export interface OpenCall {
@@ -54,12 +64,10 @@ export class OpenCalls {
 export function unansweredConditions(provider: string, text: string | undefined): FoundCondition[] {
   if (text === undefined) return [];
   return [
-    {
-      ...{ kind: 'provider', name: provider, type: 'CallsUnanswered', severity: 'error', reason: 'Timeout' },
-      message: text,
+    newCondition(CONDITIONS, 'CallsUnanswered', {
+      ...{ name: provider, reason: 'Timeout', message: text },
       nextStep: `look at the API of the cloud of provider "${provider}"; a longer launch-timeout does not help`,
-      evidence: {},
-    },
+    }),
   ];
 }
 

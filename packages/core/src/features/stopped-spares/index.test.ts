@@ -74,7 +74,7 @@ async function setUp(
 }
 
 /** The condition of label `a`. */
-const blocker = ({ spares }: LauncherRooms) => spares.conditions?.().find(({ name }) => name === 'a');
+const blocker = ({ spares }: LauncherRooms) => spares.conditions?.(0).find(({ name }) => name === 'a');
 
 describe('a free node of a label that keeps stopped nodes', () => {
   it('is stopped after a moment: it is not ready any more before its instance is stopped', async () => {

@@ -19,8 +19,7 @@ import {
 } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import { countedClock } from '../../async/counted-clock.js';
-import { newCondition } from '../../conditions/condition-types.js';
-import type { FoundCondition } from '../../contract/condition.js';
+import { newCondition, type ConditionTypes, type FoundCondition } from '../../contract/condition.js';
 import type { Provider } from '../../contract/driver.js';
 import { isRateLimited } from '../../contract/errors.js';
 import type { Engine, Feature, MakeFeature } from '../../launcher/nodes/feature.js';
@@ -28,6 +27,22 @@ import type { Verdict } from '../../launcher/nodes/idle-nodes.js';
 import { removeAbandonedLocks } from '../../launcher/requests/abandoned.js';
 import { sinceWrittenMs } from '../../launcher/state/server-clock.js';
 import { createdPath, isRefusal, setNode, Transaction } from '../../launcher/state/transaction.js';
+
+/** Conditions of stopped nodes. */
+export const CONDITIONS = {
+  NotStopped: {
+    ...{ kind: 'label', severity: 'warning' },
+    meaning: 'standby nodes of a label with `keep: stopped` are not stopped',
+    reasons: {
+      PoolUnaware:
+        'a pool with the label does not know stopped nodes, as it is of the original or of an older release: its launcher would ' +
+        'request more and more of them',
+      FilesDiffer:
+        'the launcher that decides, whose pool with the label was registered first, has no `keep: stopped` for it',
+    },
+    nextStep: 'stop or update the launcher of that pool, or give all launchers the same `standby`',
+  },
+} as const satisfies ConditionTypes;
 
 /** A node that has been free for less time stays: a request may be about to take it. */
 const GRACE_MS = 5_000;
@@ -111,7 +126,7 @@ class StoppedSpares implements Feature {
   conditions(): FoundCondition[] {
     return [...this.#engine.context.config.now.labels.keys()].flatMap((name) => {
       const found = this.#blocker(name);
-      return found ? [newCondition('NotStopped', { name, ...found, evidence: {} })] : [];
+      return found ? [newCondition(CONDITIONS, 'NotStopped', { name, ...found })] : [];
     });
   }
 

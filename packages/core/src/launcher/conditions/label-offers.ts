@@ -1,7 +1,7 @@
 import { resumeStep } from '../../text/resume-step.js';
 import { newRequest, type PoolComponentRecord } from '@nodepool/zk-protocol';
-import { CONDITION_TYPES } from '../../conditions/condition-types.js';
 import { adviceFor, causeOf } from '../../conditions/error-reason.js';
+import { CONDITIONS } from '../../conditions/unserved-providers.js';
 import { concerns, type ServiceConditions } from '../../conditions/merge-conditions.js';
 import type { Condition, FoundCondition } from '../../contract/condition.js';
 import type { Config } from '../../contract/config.js';
@@ -69,7 +69,7 @@ function unservedOffers({ config, registered }: OfferSources): [string, LabelOff
   return [...(config.unserved?.values() ?? [])].flatMap(({ name: provider, driverName, pools }) => {
     if (registered.some((pool) => pool.providerName === provider)) return [];
     const message = `its driver "${driverName}" is missing, and no launcher serves it`;
-    const obstacle = { reason: 'ProviderUnserved', message, nextStep: CONDITION_TYPES.Unserved.nextStep };
+    const obstacle = { reason: 'ProviderUnserved', message, nextStep: CONDITIONS.Unserved.nextStep };
     return [...pools].flatMap(([pool, labels]) =>
       labels.map((label): [string, LabelOffer] => [label, { provider, pool, obstacle }]),
     );

@@ -1,34 +1,54 @@
-import type { NodeRecord } from '@nodepool/zk-protocol';
-import { newCondition } from '../../conditions/condition-types.js';
+import type { NodeCache, NodeRecord } from '@nodepool/zk-protocol';
 import { adviceFor } from '../../conditions/error-reason.js';
-import type { FoundCondition } from '../../contract/condition.js';
+import { newCondition, type ConditionTypes, type FoundCondition } from '../../contract/condition.js';
 import type { UnusableNode } from '../../contract/driver.js';
-import type { DeletionStatus } from '../nodes/reaper.js';
+import type { DeletionStatus, Reaper } from '../nodes/reaper.js';
+import type { ProviderSet } from '../providers/provider-set.js';
+
+/** Conditions of nodes. */
+export const CONDITIONS = {
+  DeletionFails: {
+    ...{ kind: 'node', severity: 'error' },
+    meaning: 'the deletion of a node failed; retried with back-off until it succeeds',
+    ...{ reasons: 'errors', nextStep: 'nodepool delete NODE, after correcting the cause, tries again at once' },
+  },
+  MachineUnusable: {
+    ...{ kind: 'node', severity: 'warning' },
+    meaning:
+      'the machine of a node that is in use or held is gone, or cannot be used any more; the node is left to its user',
+    reasons: { Lost: 'the message has what the cloud shows' },
+    nextStep: 'wait until its user gives it back, or end the job or lease; for a held node: nodepool delete NODE',
+  },
+  DeletionTakesLong: {
+    ...{ kind: 'node', severity: 'error' },
+    meaning: 'a node has been `deleting` for more than 5 minutes',
+    reasons: {
+      StillInCloud: 'a launcher works on it, but the instance still exists',
+      NobodyDeletes: 'no launcher works on it',
+    },
+    nextStep:
+      'StillInCloud: check the instance with the tools of the cloud; the launcher continues once it is gone; NobodyDeletes: nodepool delete NODE --now',
+  },
+} as const satisfies ConditionTypes;
 
 /** A deletion that takes longer is stuck, and does not count as capacity to come any more. */
 const LONGEST_DELETION_MS = 300_000;
 
 const LOOK_IN_CLOUD = 'look at the instance with the tools of the cloud';
 
-/** A node, and whether a launcher works on it. */
-interface SeenNode {
-  readonly node: NodeRecord;
-  readonly locked: boolean;
-}
-
-/** Nodes whose deletion fails or does not end. */
-export function deletionConditions(
-  nodes: Iterable<SeenNode>,
-  failing: readonly DeletionStatus[],
-  nowMs: number,
+/** Nodes whose machine cannot be used, or whose deletion fails or does not end. */
+export function nodeConditions(
+  nodes: NodeCache,
+  { providers, reaper, nowMs }: { readonly providers: ProviderSet; readonly reaper: Reaper; readonly nowMs: number },
 ): FoundCondition[] {
-  const errors = new Map(failing.map((status) => [status.nodeId, status]));
-  return [...nodes].flatMap((seen) => {
-    const status = errors.get(seen.node.id);
-    if (status) return [failed(seen.node, status)];
-    const { state, stateTimeMs } = seen.node;
-    return state === 'deleting' && nowMs - stateTimeMs > LONGEST_DELETION_MS ? [stuck(seen)] : [];
+  const errors = new Map(reaper.failing().map((status) => [status.nodeId, status]));
+  const undeleted = [...nodes.values()].flatMap((node) => {
+    const status = errors.get(node.id);
+    if (status) return [failed(node, status)];
+    const isLate = node.state === 'deleting' && nowMs - node.stateTimeMs > LONGEST_DELETION_MS;
+    return isLate ? [stuck(node, nodes.contenders(node.id) > 0)] : [];
   });
+  return [...machineConditions(providers.unusableNodes(), nodes), ...undeleted];
 }
 
 /** What to do about a node that is not deleted by itself, by its state. */
@@ -40,10 +60,7 @@ const NEXT_STEPS: Readonly<Record<string, string>> = {
 const USES: Readonly<Record<string, string>> = { 'in-use': 'in use', hold: 'held' };
 
 /** Nodes that their users keep although their machine cannot be used any more. */
-export function machineConditions(
-  unusable: readonly UnusableNode[],
-  nodes: { get(id: string): NodeRecord | undefined },
-): FoundCondition[] {
+function machineConditions(unusable: readonly UnusableNode[], nodes: NodeCache): FoundCondition[] {
   return unusable.flatMap(({ nodeId, why, sinceMs, lastSeenMs }) => {
     const node = nodes.get(nodeId);
     const nextStep = NEXT_STEPS[node?.state ?? '']?.replace('NODE', nodeId);
@@ -51,14 +68,8 @@ export function machineConditions(
     const evidence = { ...evidenceOf(node), state: node.state };
     const message = `it is ${USES[node.state] ?? node.state}, and ${why}`;
     return [
-      newCondition('MachineUnusable', {
-        name: nodeId,
-        reason: 'Lost',
-        message,
-        nextStep,
-        sinceMs,
-        lastSeenMs,
-        evidence,
+      newCondition(CONDITIONS, 'MachineUnusable', {
+        ...{ name: nodeId, reason: 'Lost', message, nextStep, sinceMs, lastSeenMs, evidence },
       }),
     ];
   });
@@ -69,14 +80,14 @@ function failed(node: NodeRecord, status: DeletionStatus): FoundCondition {
   // advice on instances that do not become usable does not help with a deletion
   const ofInstance = reason === 'InstanceFailed';
   const advice = ofInstance ? LOOK_IN_CLOUD : adviceFor(reason, node.provider ?? '');
-  return newCondition('DeletionFails', {
+  return newCondition(CONDITIONS, 'DeletionFails', {
     ...{ name: node.id, reason, lastSeenMs, evidence: { ...evidenceOf(node), attempts } },
     message: `its deletion has failed ${attempts} times: ${error}`,
     nextStep: `${advice === '' ? '' : `${advice}; `}nodepool delete ${node.id} tries again at once`,
   });
 }
 
-function stuck({ node, locked }: SeenNode): FoundCondition {
+function stuck(node: NodeRecord, locked: boolean): FoundCondition {
   const { id, externalId } = node;
   const instance = externalId === null ? 'its instance' : `instance ${idText(externalId)}`;
   const sinceMs = node.stateTimeMs;
@@ -85,10 +96,10 @@ function stuck({ node, locked }: SeenNode): FoundCondition {
   if (locked) {
     const message = `it has been deleting for more than ${minutes} minutes: the cloud does not end ${instance}`;
     const nextStep = `look at ${instance} with the tools of the cloud; the launcher continues by itself once it is gone`;
-    return newCondition('DeletionTakesLong', { ...common, reason: 'StillInCloud', message, nextStep });
+    return newCondition(CONDITIONS, 'DeletionTakesLong', { ...common, reason: 'StillInCloud', message, nextStep });
   }
   const message = `it has been deleting for more than ${minutes} minutes, and no launcher works on it`;
-  return newCondition('DeletionTakesLong', {
+  return newCondition(CONDITIONS, 'DeletionTakesLong', {
     ...common,
     reason: 'NobodyDeletes',
     message,

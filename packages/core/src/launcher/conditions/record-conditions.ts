@@ -7,9 +7,26 @@ import {
   type RequestId,
   type UnreadableRecord,
 } from '@nodepool/zk-protocol';
-import { CONDITION_TYPES, newCondition } from '../../conditions/condition-types.js';
-import type { FoundCondition } from '../../contract/condition.js';
+import { newCondition, type ConditionTypes, type FoundCondition } from '../../contract/condition.js';
 import { firstOf } from '../../text/first-of.js';
+
+/** Conditions of the records in ZooKeeper. */
+export const CONDITIONS = {
+  UnreadableRecords: {
+    ...{ kind: 'zookeeper', severity: 'error' },
+    meaning:
+      'records of nodes or requests cannot be read, so that they are left as they are; a static slot that such a node may stand for is not registered',
+    reasons: { Malformed: 'the message names the records, and what is wrong with the first one' },
+    nextStep: 'repair the records with a client of ZooKeeper, or delete them once no job uses their machines',
+  },
+  DatabaseReplaced: {
+    ...{ kind: 'zookeeper', severity: 'error' },
+    meaning: 'ZooKeeper serves another database than before: hosts in use are lent again; ends after a day',
+    reasons: { OtherDatabase: 'it has another id, as after a loss' },
+    nextStep:
+      'restore a good copy; without one, pause static and metastatic providers, see "An empty database" in docs/maintenance.md',
+  },
+} as const satisfies ConditionTypes;
 
 /** Paths named in one message. */
 const MOST_NAMED = 5;
@@ -39,12 +56,11 @@ function replacedDatabase({ replaced, databaseId }: KnownRecords['life'], clock:
   if (!replaced || steadyNow(clock) - replaced.steadyMs > REPLACED_MS) return [];
   const { sinceMs, before } = replaced;
   return [
-    newCondition('DatabaseReplaced', {
+    newCondition(CONDITIONS, 'DatabaseReplaced', {
       ...{ name: 'ensemble', reason: 'OtherDatabase', sinceMs, evidence: { before, databaseId: databaseId ?? null } },
       message:
         'it serves another database than before, which knows no user of a machine: static hosts and metastatic slots in use are lent ' +
         'again, instances of the former one stay until they are adopted',
-      nextStep: CONDITION_TYPES.DatabaseReplaced.nextStep,
     }),
   ];
 }
@@ -63,7 +79,7 @@ export function unreadableRecords(
   if (path === undefined || first === undefined) return [];
   const cost = nodes.length === 0 ? '' : ', and static slots that they may stand for are not registered';
   return [
-    newCondition('UnreadableRecords', {
+    newCondition(CONDITIONS, 'UnreadableRecords', {
       ...{
         name: 'ensemble',
         reason: 'Malformed',

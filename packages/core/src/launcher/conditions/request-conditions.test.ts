@@ -1,6 +1,6 @@
 import { newRequest, type NodeId, type RequestFields, type RequestId } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
-import { forgottenRequests } from './request-conditions.js';
+import { requestConditions } from './request-conditions.js';
 
 const MINUTE_MS = 60_000;
 const NOW_MS = 60 * MINUTE_MS;
@@ -13,7 +13,7 @@ const request = (number: number, minutes: number, fields: RequestFields = {}) =>
 it('names requests whose nodes no client has taken for more than ten minutes, the oldest first', () => {
   const nodeIds = ['0000000001' as NodeId];
 
-  const found = forgottenRequests([request(1, 11, { nodeIds }), request(2, 30, { nodeIds }), request(3, 9)], NOW_MS);
+  const found = requestConditions([request(1, 11, { nodeIds }), request(2, 30, { nodeIds }), request(3, 9)], NOW_MS);
 
   expect(found).toMatchObject([
     {
@@ -30,5 +30,5 @@ it('names requests whose nodes no client has taken for more than ten minutes, th
 it('leaves out requests that wait, and those that were fulfilled lately', () => {
   const waiting = request(1, 30, { state: 'requested' });
 
-  expect(forgottenRequests([waiting, request(2, 10)], NOW_MS)).toEqual([]);
+  expect(requestConditions([waiting, request(2, 10)], NOW_MS)).toEqual([]);
 });

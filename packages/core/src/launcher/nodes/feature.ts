@@ -1,5 +1,4 @@
 import type { NodeRecord } from '@nodepool/zk-protocol';
-import type { FoundCondition } from '../../contract/condition.js';
 import type { StandbySource } from '../plan/nodes.js';
 import type { Steering } from '../plan/steering.js';
 import type { ProviderSet } from '../providers/provider-set.js';
@@ -38,7 +37,6 @@ export interface Feature extends Part, StandbySource {
   explain?(label: string): string | undefined;
   /** What `explain` says about a node that is being made. `undefined`: nothing. */
   explainNode?(node: NodeRecord): string | undefined;
-  conditions?(): readonly FoundCondition[];
   /** What it knows of the health of providers, for the plan, for conditions and for what shows it. At most one feature has this. */
   readonly steering?: Steering;
 }

@@ -1,9 +1,20 @@
 import { steadyNow, withComponent, type ComponentCache, type ComponentRecord } from '@nodepool/zk-protocol';
-import { newCondition } from '../../conditions/condition-types.js';
 import { serviceName } from '../../conditions/service-name.js';
-import type { FoundCondition } from '../../contract/condition.js';
+import { newCondition, type ConditionTypes, type FoundCondition } from '../../contract/condition.js';
 import type { Context } from '../state/context.js';
 import type { Registration } from './registration.js';
+
+/** Conditions of other launchers. */
+export const CONDITIONS = {
+  LauncherGone: {
+    ...{ kind: 'launcher', severity: 'warning' },
+    meaning:
+      'a launcher left the registry without a stop, as another launcher saw; ends when it returns (same host and web address), or after an hour',
+    reasons: { NotStopped: 'it was killed, it hangs, its machine is gone, or it does not reach ZooKeeper' },
+    nextStep:
+      'continue or end a process that hangs, as it keeps its port; start one that is gone, and look at the end of its log',
+  },
+} as const satisfies ConditionTypes;
 
 /** How long a lost launcher is shown. */
 const REMEMBERED_MS = 3_600_000;
@@ -75,7 +86,7 @@ function isSame(a: ComponentRecord, b: ComponentRecord): boolean {
 function goneCondition({ record, sinceMs }: GoneLauncher): FoundCondition {
   const { hostname, webUrl } = record;
   const name = serviceName(record);
-  return newCondition('LauncherGone', {
+  return newCondition(CONDITIONS, 'LauncherGone', {
     ...{ name, reason: 'NotStopped', sinceMs, lastSeenMs: sinceMs, evidence: { url: webUrl ?? null } },
     message: `launcher ${name} left the registry without a stop: it was killed, it hangs, its machine is gone, or it does not reach ZooKeeper`,
     nextStep:

@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000;
 const imagesOf = (...images: { abstract?: boolean; pause?: boolean }[]) =>
   ({
     diskimages: new Map(images.map((image, n) => [`i${n}`, { abstract: false, pause: false, ...image }])),
-  }) as unknown as Pick<Config, 'diskimages'>;
+  }) as unknown as Config;
 
 async function setUp() {
   const world = await ServiceWorld.open();
@@ -26,8 +26,10 @@ async function setUp() {
   await clock.run(components.start());
   return {
     world,
-    look: (config = imagesOf({})) =>
-      builders.conditions(config).map(({ type, name, severity }) => `${severity} ${type} ${name}`),
+    look: (config = imagesOf({})) => {
+      context.config.now = config;
+      return builders.conditions().map(({ type, name, severity }) => `${severity} ${type} ${name}`);
+    },
     builders,
     register: async () => {
       const body = encodeComponent(newComponent({ kind: 'builder', hostname: 'nb01', state: 'stopped', version: '1' }));
@@ -52,7 +54,7 @@ it('tells of a missing builder after five minutes, until one is started, be it o
   const patient = look();
   await world.pass(MINUTE_MS);
   const late = look();
-  const [condition] = builders.conditions(imagesOf({}));
+  const [condition] = builders.conditions();
   await register();
 
   expect([atOnce, patient, late, look()]).toEqual([[], [], ['warning NoBuilder any'], []]);

@@ -1,5 +1,24 @@
-import { isInForce, type CancelTimer, type Clock, type ControlCache, type ControlRecord } from '@nodepool/zk-protocol';
+import {
+  describeControl,
+  isInForce,
+  type CancelTimer,
+  type Clock,
+  type ControlCache,
+  type ControlRecord,
+} from '@nodepool/zk-protocol';
+import { newCondition, type ConditionTypes, type FoundCondition } from '../../contract/condition.js';
+import { resumeStep } from '../../text/resume-step.js';
 import type { LauncherEvents } from './events.js';
+
+/** Conditions of orders. */
+export const CONDITIONS = {
+  OrderInForce: {
+    ...{ kind: 'provider', severity: 'warning' },
+    meaning: 'an order of an operator pauses, drains or limits a provider, pool, label or image',
+    reasons: { Paused: '`pause`', Drained: '`drain`', Limited: '`limit`' },
+    nextStep: 'nodepool KIND resume NAME; for the order of a running nodepool rollback: let it end, or interrupt it',
+  },
+} as const satisfies ConditionTypes;
 
 /** The longest time a timer can wait; an order that ends later is checked again then. */
 const LONGEST_WAIT_MS = 2 ** 30;
@@ -35,6 +54,10 @@ export class ControlMirror {
     return this.#inForce.some(({ kind, mode }) => mode === 'limit' && (kind === 'label' || kind === 'image'));
   }
 
+  conditions(): FoundCondition[] {
+    return this.#inForce.flatMap(orderCondition);
+  }
+
   stop(): void {
     this.#unsubscribe();
     this.#cancelEnd?.();
@@ -50,4 +73,19 @@ export class ControlMirror {
     this.#cancelEnd = endMs === Infinity ? undefined : this.#clock.setTimer(waitMs, () => this.#refresh());
     this.#events.emit('ordersChanged', {});
   }
+}
+
+const REASONS = { pause: 'Paused', drain: 'Drained', limit: 'Limited', hold: undefined } as const;
+
+/** An order to hold a node takes nothing out of service. */
+function orderCondition(control: ControlRecord): FoundCondition[] {
+  const { kind, name, mode, owner, createdTimeMs: sinceMs } = control;
+  const reason = REASONS[mode];
+  if (reason === undefined) return [];
+  return [
+    newCondition(CONDITIONS, 'OrderInForce', {
+      ...{ kind, name, reason, sinceMs, evidence: { owner } },
+      ...{ message: `it is ${describeControl(control)}`, nextStep: resumeStep(control) },
+    }),
+  ];
 }

@@ -1,3 +1,5 @@
+import type { FoundCondition } from '../../contract/condition.js';
+
 /** When parts look at everything again: the records and the registry may be other ones, or an event may have been missed. */
 export type Occasion = 'start' | 'reconnect' | 'reload' | 'minute';
 
@@ -8,6 +10,8 @@ export type Occasion = 'start' | 'reconnect' | 'reload' | 'minute';
 export interface Part {
   /** Resolves when what must be known before the launcher registers has been read. */
   start?(): Promise<void>;
+  /** What is wrong now, as it knows it. Called once the launcher has started. */
+  conditions?(nowMs: number): readonly FoundCondition[];
   /** Looks at everything again. While the launcher is not connected, only a reload calls it. */
   reconsider?(occasion: Occasion): unknown;
   /** The session has ended, and with it all locks and registrations. */

@@ -1,7 +1,21 @@
 import type { Config, FoundCondition, Logger } from '@nodepool/core';
 import { MAKE_TOKEN_KEY } from '@nodepool/core/config';
-import { firstOf, newCondition, shellWord } from '@nodepool/core/service';
+import { firstOf, newCondition, shellWord, type ConditionTypes } from '@nodepool/core/service';
 import { isSignedLeaseToken, type Clock, type LeaseTokenRecord } from '@nodepool/zk-protocol';
+
+/** Conditions of tokens. */
+export const CONDITIONS = {
+  TokensRefused: {
+    ...{ kind: 'launcher', severity: 'warning' },
+    meaning: 'tokens in ZooKeeper give no rights at a launcher, as no key that it has signed their records',
+    reasons: {
+      NoKey: 'its secure file has no `token-keys`, which are needed with `zookeeper-servers`',
+      NotSigned: 'they were made by an earlier version, with another key, or by another program',
+    },
+    nextStep:
+      'put the same `token-keys` into the secure file of all launchers; revoke the tokens, and create them again',
+  },
+} as const satisfies ConditionTypes;
 
 /** Names in one message or in the log: a program with access to ZooKeeper can write any number of records. */
 const MOST_NAMES = 10;
@@ -63,10 +77,10 @@ export class TokenTrust {
     if (this.#keys.length === 0) {
       const message = `it has no key for tokens, so it refuses those in ZooKeeper: ${listed(bad)}`;
       const nextStep = `on each launcher: ${MAKE_TOKEN_KEY} (the same key on all); then ${fixFor('NAME')}`;
-      return [newCondition('TokensRefused', { name, reason: 'NoKey', message, nextStep, evidence })];
+      return [newCondition(CONDITIONS, 'TokensRefused', { name, reason: 'NoKey', message, nextStep, evidence })];
     }
     const [message, nextStep] = [notSigned(bad), fixFor(first)];
-    return [newCondition('TokensRefused', { name, reason: 'NotSigned', message, nextStep, evidence })];
+    return [newCondition(CONDITIONS, 'TokensRefused', { name, reason: 'NotSigned', message, nextStep, evidence })];
   }
 
   #isSigned(token: LeaseTokenRecord): boolean {

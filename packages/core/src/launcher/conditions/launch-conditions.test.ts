@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { newNode } from '@nodepool/zk-protocol';
 import { begin, fail, steeringAt } from '../../../test/support/steering-at.js';
-import { newCondition } from '../../conditions/condition-types.js';
+import { newCondition } from '../../contract/condition.js';
+import { CONDITIONS } from '../../contract/driver-conditions.js';
 import { CapacityError, ProviderUnavailableError, TimeoutError } from '../../contract/errors.js';
 import type { ProviderSteering } from '../../features/steering/provider-steering.js';
 import type { LabelOffer } from './label-offers.js';
-import { launchConditions, orphanConditions } from './provider-conditions.js';
+import { launchConditions } from './launch-conditions.js';
 
 const NOW_MS = 50_000;
 const refused = () => Object.assign(new ProviderUnavailableError('keystone answered with 401'), { status: 401 });
@@ -43,7 +43,9 @@ describe('a provider whose launches fail', () => {
 
   it('names the next step that its driver knows', () => {
     const nextStep = 'correct password in /etc/openstack/clouds.yaml';
-    const cause = newCondition('LoginRefused', { name: 'sky', reason: 'Unauthorized', message: '401', nextStep });
+    const cause = newCondition(CONDITIONS, 'LoginRefused', {
+      ...{ name: 'sky', reason: 'Unauthorized', message: '401', nextStep },
+    });
     const report = failing(refused).report();
 
     const [found] = launchConditions([{ provider: 'sky', report }], { offers: new Map(), ofDrivers: [cause] });
@@ -127,11 +129,4 @@ describe('a label whose launches fail', () => {
     expect(later).toEqual([]);
     expect(told(steering)).toEqual([['sky', 'LaunchesFail', 3]]);
   });
-});
-
-it('quotes the name of an unknown provider in the command to run, as any program can write it into a record', () => {
-  const node = newNode({ state: 'hold', provider: 'x; id' }, NOW_MS);
-  const [found] = orphanConditions(new Map([['x; id', [node]]]));
-
-  expect(found?.nextStep).toMatch(/; nodepool info 'x; id'$/);
 });

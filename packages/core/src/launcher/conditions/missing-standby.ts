@@ -1,0 +1,75 @@
+import { isStandby, type NodeRecord } from '@nodepool/zk-protocol';
+import { newCondition, type ConditionTypes, type FoundCondition } from '../../contract/condition.js';
+import type { StandbyGoals } from '../nodes/standby-goals.js';
+import type { Context } from '../state/context.js';
+import type { Part } from '../state/part.js';
+
+/** Conditions of standby nodes. */
+export const CONDITIONS = {
+  StandbyMissing: {
+    ...{ kind: 'label', severity: 'warning' },
+    meaning: 'there are fewer standby nodes than min-ready or standby asks for, and not enough are being made',
+    reasons: { TooFew: 'the message has the numbers' },
+    nextStep: 'nodepool explain --label LABEL',
+  },
+} as const satisfies ConditionTypes;
+
+/** A standby node that was taken is always missing for a moment. */
+const PATIENCE_MS = 60_000;
+
+/** Labels that have lacked standby nodes for a while. */
+export class MissingStandby implements Part {
+  readonly #context: Context;
+  readonly #goals: StandbyGoals;
+  readonly #lackingSinceMs = new Map<string, number>();
+
+  constructor(context: Context, goals: StandbyGoals) {
+    this.#context = context;
+    this.#goals = goals;
+  }
+
+  conditions(nowMs: number): FoundCondition[] {
+    const { config, mirror } = this.#context;
+    const labels = [...config.now.labels.keys()].filter((name) => this.#goals.wanted(name) > 0);
+    const counts = countStandby(mirror.nodes.values(), new Set(labels));
+    return labels.flatMap((name) => {
+      const wanted = this.#goals.wanted(name);
+      const { ready, coming } = counts.get(name) ?? NONE;
+      if (ready + coming >= wanted) {
+        this.#lackingSinceMs.delete(name);
+        return [];
+      }
+      const sinceMs = this.#lackingSinceMs.get(name) ?? nowMs;
+      this.#lackingSinceMs.set(name, sinceMs);
+      if (nowMs - sinceMs < PATIENCE_MS) return [];
+      const message = `it has ${ready} of ${wanted} standby nodes, and ${coming} are being made`;
+      const nextStep = `nodepool explain --label ${name}`;
+      return [
+        newCondition(CONDITIONS, 'StandbyMissing', {
+          ...{ name, reason: 'TooFew', message, nextStep, sinceMs, evidence: { ready, coming } },
+        }),
+      ];
+    });
+  }
+}
+
+interface StandbyCount {
+  readonly ready: number;
+  readonly coming: number;
+}
+
+const NONE: StandbyCount = { ready: 0, coming: 0 };
+
+function countStandby(nodes: Iterable<NodeRecord>, labels: ReadonlySet<string>): Map<string, StandbyCount> {
+  const counts = new Map<string, StandbyCount>();
+  for (const node of nodes) {
+    const isReady = isStandby(node);
+    if (!isReady && node.state !== 'init' && node.state !== 'building') continue;
+    for (const label of node.labels) {
+      if (!labels.has(label)) continue;
+      const { ready, coming } = counts.get(label) ?? NONE;
+      counts.set(label, isReady ? { ready: ready + 1, coming } : { ready, coming: coming + 1 });
+    }
+  }
+  return counts;
+}
