@@ -100,7 +100,7 @@ export {
   WRONG_CLOCK_MS,
 } from './records/control.js';
 export type { LeaseRecord, LeaseState, NewLease } from './records/lease.js';
-export { LEASE_REQUESTOR, LEASE_STATES, leaseHolding, leaseOf, leasePath } from './records/lease.js';
+export { isLent, LEASE_REQUESTOR, LEASE_STATES, leaseHolding, leaseOf, leasePath } from './records/lease.js';
 export { decodeLease, encodeLease, newLease, withLease } from './records/lease.js';
 export { isLocalOwner, localOwner } from './records/local-owner.js';
 export type { LeaseRights, LeaseTokenRecord } from './records/lease-token.js';
@@ -123,6 +123,7 @@ export {
   IMAGES_ROOT,
   COMPONENTS_ROOT,
   DATABASE_ID_PATH,
+  AGREED_TIME_PATH,
   LEASES_ROOT,
   LEASE_SLOTS_ROOT,
   LEASE_TOKENS_ROOT,

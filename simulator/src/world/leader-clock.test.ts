@@ -1,5 +1,5 @@
 import { VirtualClock } from '@nodepool/core/testing';
-import { LEASES_ROOT } from '@nodepool/zk-protocol';
+import { AGREED_TIME_PATH } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
 import { LeaderClock } from './leader-clock.js';
 
@@ -12,7 +12,7 @@ function open() {
   clock.change(60_000, (who) => who === 'launcher1');
   const notify = (who: string, ahead: number, term: number) => {
     const data = Buffer.from(JSON.stringify({ ahead, since: 0, term }));
-    const changes = [{ change: 'setData', path: LEASES_ROOT, data, version: 1 }] as const;
+    const changes = [{ change: 'setData', path: AGREED_TIME_PATH, data, version: 1 }] as const;
     clock.told(who, { zxid: term * 2 ** 32 + 1, timeMs: 0, changes });
   };
   return { reports, notify, clock };

@@ -1,4 +1,4 @@
-import { LEASES_ROOT, type CancelTimer, type Clock, type JsonObject } from '@nodepool/zk-protocol';
+import { AGREED_TIME_PATH, type CancelTimer, type Clock, type JsonObject } from '@nodepool/zk-protocol';
 import type { VirtualClock } from '@nodepool/core/testing';
 import type { TransactionListener } from '@nodepool/zk-protocol/memory';
 
@@ -52,7 +52,7 @@ export class LeaderClock implements Clock {
   told(who: string, { changes, zxid }: Parameters<TransactionListener>[0]): void {
     const present = Math.floor(zxid / TERM);
     for (const change of changes) {
-      if (change.change !== 'setData' || change.path !== LEASES_ROOT || !change.data?.length) continue;
+      if (change.change !== 'setData' || change.path !== AGREED_TIME_PATH || !change.data?.length) continue;
       const { ahead, term } = JSON.parse(change.data.toString()) as JsonObject;
       // a comparison of clocks writes what a former term or an older copy had
       if (term !== present || this.#told.has(present)) continue;

@@ -3,7 +3,7 @@ import {
   decodeRequest,
   delay,
   encodeRequest,
-  LEASES_ROOT,
+  AGREED_TIME_PATH,
   newRequest,
   REQUESTS_ROOT,
   requestLockPath,
@@ -95,7 +95,7 @@ describe('a launcher that starts', () => {
       await world.clock.run(zk.whenConnected());
       const setData = zk.setData.bind(zk);
       zk.setData = (path, ...rest) => {
-        isCompared ||= path === LEASES_ROOT;
+        isCompared ||= path === AGREED_TIME_PATH;
         return setData(path, ...rest);
       };
       const calls = callBefore(zk, at, () => {

@@ -1,4 +1,4 @@
-import { leaseOf, type Clock, type NodeRecord, type RecordChange } from '@nodepool/zk-protocol';
+import { isLent, type Clock, type NodeRecord, type RecordChange } from '@nodepool/zk-protocol';
 import type { LabelConfig } from '../contract/config.js';
 import { priceOf } from '../contract/label-price.js';
 import { BoundedNames, OTHER } from './bounded-names.js';
@@ -131,5 +131,5 @@ const keyOf = ({ tenant, label, provider, phase }: SeriesValues) => `${tenant ??
 
 function phaseOf({ state, allocatedTo, requestor, userData }: NodeRecord): UsagePhase | undefined {
   const isAllocated = allocatedTo !== null && !isInternalRequestor(requestor);
-  return usagePhase(state, isAllocated, leaseOf(userData) !== undefined);
+  return usagePhase(state, isAllocated, isLent({ state, userData }));
 }

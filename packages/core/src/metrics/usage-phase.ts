@@ -6,10 +6,10 @@ export type UsagePhase = (typeof USAGE_PHASES)[number];
 /**
  * The phase that a node begins with a state.
  * @param isAllocated - to a request of a user
- * @param isLeased - nodes of a lease are on hold while they are used
+ * @param isLent - a node is on hold while a lessee uses it
  * @returns `undefined` if the phase before continues: a node that is deleted belongs to the phase that made it deletable
  */
-export function usagePhase(state: string, isAllocated: boolean, isLeased: boolean): UsagePhase | undefined {
+export function usagePhase(state: string, isAllocated: boolean, isLent: boolean): UsagePhase | undefined {
   switch (state) {
     case 'building':
       return 'boot';
@@ -20,7 +20,7 @@ export function usagePhase(state: string, isAllocated: boolean, isLeased: boolea
     case 'in-use':
       return 'use';
     case 'hold':
-      return isLeased ? 'use' : 'hold';
+      return isLent ? 'use' : 'hold';
     default:
       return undefined;
   }

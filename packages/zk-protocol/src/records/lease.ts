@@ -179,6 +179,9 @@ export function leaseHolding({ state, userData }: Pick<NodeRecord, 'state' | 'us
   return state === 'hold' ? leaseOf(userData) : undefined;
 }
 
+/** Whether the node is on hold for a lessee, who uses and returns it, and not for a person who looks at it. */
+export const isLent = (node: Pick<NodeRecord, 'state' | 'userData'>): boolean => leaseHolding(node) !== undefined;
+
 /** The lease named in a request's `requestorData` or a node's `userData`. */
 export function leaseOf(data: Json): string | undefined {
   if (typeof data !== 'object' || data === null || Array.isArray(data)) return undefined;

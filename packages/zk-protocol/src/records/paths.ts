@@ -19,6 +19,8 @@ export const LEGACY_LAUNCHERS_ROOT = '/nodepool/launchers';
 export const CONTROLS_ROOT = '/nodepool/controls';
 /** Parent of the leases of the web API. Our addition; Zuul and Nodepool ignore it. */
 export const LEASES_ROOT = '/nodepool/leases';
+/** Where launchers compare their clocks and store the time that they agree about: {@link LEASES_ROOT}, as in all releases. */
+export const AGREED_TIME_PATH = '/nodepool/leases';
 /** Parent of the numbers that limit the nodes of each token. Our addition; Zuul and Nodepool ignore it. */
 export const LEASE_SLOTS_ROOT = '/nodepool/lease-slots';
 /** Parent of the tokens for leases. Our addition; Zuul and Nodepool ignore it. */

@@ -1,17 +1,10 @@
-import {
-  isStandby,
-  leaseHolding,
-  steadyNow,
-  WRONG_CLOCK_MS,
-  type NodeId,
-  type NodeRecord,
-} from '@nodepool/zk-protocol';
+import { isLent, isStandby, steadyNow, WRONG_CLOCK_MS, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
 import type { Engine, Feature, MakeFeature } from '../../launcher/nodes/feature.js';
 import type { Verdict } from '../../launcher/nodes/idle-nodes.js';
 import { ageLimitOf } from '../../launcher/plan/nodes.js';
 
-/** The end of a lease returns its nodes. They are deleted here if that has not happened by this time after it. */
-const LEASE_MS = 5_000;
+/** A lent node is returned at the end of its time. It is deleted here if that has not happened by this time after it. */
+const RETURN_MS = 5_000;
 
 /** A node that this launcher saw become ready, stopped or held. */
 interface Idle {
@@ -50,7 +43,7 @@ class AgeLimits implements Feature {
     const limit = ageLimitOf(node, context.config.now);
     if (!limit || !providers.providerOf(node)) return undefined;
     const act = node.state === 'hold' ? 'held for its time' : 'ready for longer than max-ready-age';
-    const limitMs = limit.ms + (leaseHolding(node) === undefined ? 0 : LEASE_MS);
+    const limitMs = limit.ms + (isLent(node) ? RETURN_MS : 0);
     return { act, afterMs: Math.max(0, limitMs - this.#ageOf(node)) };
   }
 

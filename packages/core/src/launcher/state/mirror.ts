@@ -1,4 +1,4 @@
-import { isFree, isStandby, isStartable, isParked, leaseOf } from '@nodepool/zk-protocol';
+import { isFree, isLent, isStandby, isStartable, isParked } from '@nodepool/zk-protocol';
 import type {
   LockAware,
   NodeId,
@@ -40,7 +40,7 @@ export class Mirror {
   readonly #standby = new Map<string, number>();
   /** Those of them that are parked. */
   readonly #parked = new Map<string, number>();
-  /** Nodes except those that a person holds, by pool and label: leased ones return as those in use do. */
+  /** Nodes except those that a person holds, by pool and label: lent ones return as those in use do. */
   readonly #present = new Map<string, Map<string, number>>();
   /** When the deletion of each node in deletion began, by pool. */
   readonly #deleting = new Map<string, Map<NodeId, number>>();
@@ -118,7 +118,7 @@ export class Mirror {
     return this.#parked.get(label) ?? 0;
   }
 
-  /** Number of nodes of the label in the pool, free, in use or leased, without those that a person holds. */
+  /** Number of nodes of the label in the pool, free, in use or lent over HTTP, without those that a person holds. */
   presentCount(provider: string, pool: string, label: string): number {
     return this.#present.get(poolKey(provider, pool))?.get(label) ?? 0;
   }
@@ -200,7 +200,7 @@ export class Mirror {
 
   #countPresent(node: NodeRecord | undefined, step: 1 | -1): void {
     if (!node || node.provider === null || node.pool === null) return;
-    if (node.state === 'hold' && leaseOf(node.userData) === undefined) return;
+    if (node.state === 'hold' && !isLent(node)) return;
     const key = poolKey(node.provider, node.pool);
     let counts = this.#present.get(key);
     if (!counts) this.#present.set(key, (counts = new Map<string, number>()));

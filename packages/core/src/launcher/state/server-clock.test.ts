@@ -1,4 +1,4 @@
-import { ensureDatabaseId, LEASES_ROOT, type NodeRecord } from '@nodepool/zk-protocol';
+import { ensureDatabaseId, AGREED_TIME_PATH, type NodeRecord } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { ServiceWorld } from '../../../test/support/service-world.js';
 import { madeMs, ServerClock, sinceWrittenMs } from './server-clock.js';
@@ -8,7 +8,7 @@ const signal = new AbortController().signal;
 async function clockAhead(aheadMs: number) {
   const world = await ServiceWorld.open();
   const { clock, zk } = world;
-  await clock.run(ensureDatabaseId(world.other, signal, [LEASES_ROOT]));
+  await clock.run(ensureDatabaseId(world.other, signal, [AGREED_TIME_PATH]));
   const own = { now: () => clock.now() + aheadMs, setTimer: clock.setTimer.bind(clock) };
   const serverClock = new ServerClock(zk, own);
   return { world, serverClock, measure: () => clock.run(serverClock.measure(signal)) };
@@ -18,7 +18,7 @@ async function clockAhead(aheadMs: number) {
 async function steadyClock() {
   const world = await ServiceWorld.open();
   const { clock, zk } = world;
-  await clock.run(ensureDatabaseId(world.other, signal, [LEASES_ROOT]));
+  await clock.run(ensureDatabaseId(world.other, signal, [AGREED_TIME_PATH]));
   const own = {
     ...{ stepMs: 0, sleptMs: 0 },
     now: () => clock.now() + own.stepMs,
@@ -109,7 +109,10 @@ describe('the clock of the server', () => {
   it.each([300_000, -300_000])('says when writes under a former leader were made, %i ms before', async (stepMs) => {
     const { world, server, measure, lead, serverClock } = await steadyClock();
     await measure();
-    const record = async () => ({ stat: await world.clock.run(server.setData(LEASES_ROOT, '', -1)), stateTimeMs: 0 });
+    const record = async () => ({
+      stat: await world.clock.run(server.setData(AGREED_TIME_PATH, '', -1)),
+      stateTimeMs: 0,
+    });
     const before = (await record()) as NodeRecord;
     await world.pass(40_000);
     lead(stepMs);
@@ -169,7 +172,7 @@ describe('the clock of the server', () => {
     const { world, server, measure, lead, aheadMs } = await steadyClock();
     await measure();
     lead(-240_000);
-    await world.clock.run(server.setData(LEASES_ROOT, '', -1)); // another database
+    await world.clock.run(server.setData(AGREED_TIME_PATH, '', -1)); // another database
     await world.clock.run(new ServerClock(server, world.clock).measure(signal));
     await measure();
     lead(-250_000);
@@ -183,7 +186,7 @@ describe('the clock of the server', () => {
 
   it('does not mind what it cannot read', async () => {
     const { world, measure, aheadMs } = await steadyClock();
-    await world.clock.run(world.other.setData(LEASES_ROOT, '{"ahead": "much"}'));
+    await world.clock.run(world.other.setData(AGREED_TIME_PATH, '{"ahead": "much"}'));
 
     await measure();
 
@@ -203,7 +206,7 @@ describe('the clock of the server', () => {
 
   it('is measured again after a lost connection', async () => {
     const { world, serverClock, measure } = await clockAhead(60_000);
-    world.loseAnswer((write) => write.endsWith(LEASES_ROOT));
+    world.loseAnswer((write) => write.endsWith(AGREED_TIME_PATH));
 
     await measure();
 

@@ -1,7 +1,7 @@
 import {
   delay,
   isZooKeeperError,
-  LEASES_ROOT,
+  AGREED_TIME_PATH,
   steadyNow,
   type CancelTimer,
   type Clock,
@@ -147,9 +147,9 @@ export class ServerClock implements Clock {
   /** How far steady time is ahead: the write took place between its begin and its end. */
   #compare(signal: AbortSignal): Promise<Comparison> {
     return this.#repeat(signal, async () => {
-      const { data, stat } = await this.#zk.getData(LEASES_ROOT);
+      const { data, stat } = await this.#zk.getData(AGREED_TIME_PATH);
       const beganMs = this.steadyNow();
-      const { mtime, mzxid, version } = await this.#zk.setData(LEASES_ROOT, data, stat.version);
+      const { mtime, mzxid, version } = await this.#zk.setData(AGREED_TIME_PATH, data, stat.version);
       const steadyMs = this.steadyNow();
       return {
         ...{ leastMs: beganMs - mtime, mostMs: steadyMs - mtime, steadyMs, wallMs: steadyMs - this.#clock.now() },
@@ -162,7 +162,7 @@ export class ServerClock implements Clock {
   async #store(agreed: AgreedTime, { version }: Comparison, signal: AbortSignal): Promise<boolean> {
     await this.#zk.whenConnected(signal);
     try {
-      await this.#zk.setData(LEASES_ROOT, encodeAgreedTime(agreed), version);
+      await this.#zk.setData(AGREED_TIME_PATH, encodeAgreedTime(agreed), version);
       return true;
     } catch (error) {
       if (!isPassing(error)) throw error;
