@@ -47,8 +47,8 @@ const ALLOWED: Record<string, Record<string, number>> = {
     'launcher/state/ensure-roots.ts': 1,
   },
   'record: times of records': {
-    'launcher/leases/lease-writes.ts': 8,
-    'launcher/leases/requested-leases.ts': 1,
+    'features/leases/lease-writes.ts': 8,
+    'features/leases/requested-leases.ts': 1,
     'launcher/nodes/standby-requests.ts': 2,
     'features/stopped-spares/index.ts': 4, // two of them by steady time
     'launcher/nodes/take-back.ts': 4,
@@ -91,8 +91,8 @@ const ALLOWED: Record<string, Record<string, number>> = {
     'features/steering/pace.ts': 3,
     'features/steering/provider-steering.ts': 2,
     'features/steering/steering-set.ts': 1,
-    'launcher/leases/lease-keeper.ts': 3,
-    'launcher/leases/leases.ts': 2,
+    'features/leases/lease-keeper.ts': 3,
+    'features/leases/leases.ts': 2,
     'features/age-limits/index.ts': 2,
     'features/hold-orders/index.ts': 2,
     'launcher/providers/provider-context.ts': 1,

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { FEATURES, Launcher } from '@nodepool/core/launcher';
+import { FEATURES, Launcher, leasesOf } from '@nodepool/core/launcher';
 import { ensureTokenKey, stateDirOf } from '@nodepool/core/config';
 import type { Config, FoundCondition, Logger } from '@nodepool/core';
 import type { ConditionSource } from '@nodepool/core/service';
@@ -26,7 +26,7 @@ import { ActivityLog } from './web/api/activity-log.js';
 import { followChanges } from './web/api/changes.js';
 import { createLauncherApi } from './web/api/operations.js';
 import { launcherOverview } from './web/api/overview.js';
-import type { LeaseApiSources } from './web/api/sources.js';
+import type { LauncherApiSources, Lending } from './web/api/sources.js';
 import { TokenTrust } from './web/api/token-trust.js';
 import { createExplainRoutes } from './web/explain-routes.js';
 import { createListingRoutes } from './web/listing-routes.js';
@@ -56,15 +56,14 @@ export interface LauncherContext {
  */
 export function launcherRuntime(runtime: Launcher, context: LauncherContext): DaemonRuntime {
   let config = context.config;
-  const trust = new TokenTrust({ ...context, tokens: runtime.leases.tokens, config: () => config });
   let webAddress: string | undefined;
   const traces = tracesOf(runtime, context);
-  const certificates = certificatesOf(runtime, context, () => config);
-  const sources = { ...context, runtime, trust, certificates, config: () => config, webUrl: () => webAddress };
+  const lending = lendingOf(runtime, context, () => config);
+  const sources = { ...context, runtime, lending, config: () => config, webUrl: () => webAddress };
   return {
     async start(webUrl) {
       webAddress = webUrl;
-      await trust.start(); // before tokens are read
+      await lending?.trust.start(); // before tokens are read
       traces.start();
       context.history.follow(runtime);
       await runtime.start(webUrl);
@@ -80,13 +79,16 @@ export function launcherRuntime(runtime: Launcher, context: LauncherContext): Da
     drain: (deadlineMs) => runtime.drain(deadlineMs),
     endOrders: () => runtime.endOrders(),
     async stop() {
-      certificates.close();
+      lending?.certificates.close();
       await runtime.stop();
       await context.history.close();
       await traces.close();
     },
     startedFields: () => ({ providers: [...config.providers.keys()], nodes: runtime.nodes.size }),
-    conditions: withOwn(runtime.conditions, [context.history, context.space, trust, certificates]),
+    conditions: withOwn(runtime.conditions, [
+      ...[context.history, context.space],
+      ...(lending ? [lending.trust, lending.certificates] : []),
+    ]),
     health: () => ({ ...launcherHealth(runtime), history: { dropped_lines: context.history.dropped } }),
     dump: (nowMs) => dumpState(runtime, nowMs),
     routes: (shown) => routesOf(runtime, shown, context.clock),
@@ -94,11 +96,15 @@ export function launcherRuntime(runtime: Launcher, context: LauncherContext): Da
   };
 }
 
-function certificatesOf(runtime: Launcher, { logger, env }: LauncherContext, config: () => Config): LeaseCertificates {
-  return new LeaseCertificates({
-    ...{ leases: runtime.leases, pools: () => runtime.components, config },
+function lendingOf(runtime: Launcher, context: LauncherContext, config: () => Config): Lending | undefined {
+  const leases = leasesOf(runtime);
+  if (!leases) return undefined;
+  const { logger, env } = context;
+  const certificates = new LeaseCertificates({
+    ...{ leases, pools: () => runtime.components, config },
     ...{ logger: logger.child({}, 'nodepool.Leases'), path: env['PATH'] },
   });
+  return { leases, trust: new TokenTrust({ ...context, tokens: leases.tokens, config }), certificates };
 }
 
 /** Adds conditions that others than the launcher find. */
@@ -120,7 +126,7 @@ function routesOf(runtime: Launcher, shown: ShownConditions, clock: Clock): Rout
   return new Map([...createListingRoutes(runtime, clock), ...createExplainRoutes(runtime, shown, clock)]);
 }
 
-function apiOf(sources: LeaseApiSources): ReturnType<DaemonRuntime['api']> {
+function apiOf(sources: LauncherApiSources): ReturnType<DaemonRuntime['api']> {
   const { zk, config, runtime } = sources;
   return {
     ...joinParts(createLauncherApi(sources), createImageApi({ zk, config, images: () => runtime.images })),

@@ -1,5 +1,5 @@
 import type { Config } from '@nodepool/core';
-import type { Launcher } from '@nodepool/core/launcher';
+import { leasesOf, type Launcher } from '@nodepool/core/launcher';
 import type { ApiCall, ApiOperation } from '@nodepool/daemon';
 import { LeaseCertificates, leaseOperations, TokenTrust } from '@nodepool/launcher';
 import type { JsonObject } from '@nodepool/zk-protocol';
@@ -18,7 +18,8 @@ type Parts = Partial<Pick<ApiCall, 'path' | 'query' | 'body' | 'idempotencyKey'>
 
 /** The operations on leases of one launcher, as its web server calls them: tokens, keys and refusals are theirs, HTTP is not. */
 export class LeaseApi {
-  readonly #operations: ReadonlyMap<string, ApiOperation>;
+  /** None if the launcher has no leases. */
+  readonly #operations: ReadonlyMap<string, ApiOperation> = new Map();
   /** The connection to ZooKeeper that the launcher believes to have: another object after each change of it. */
   connection: { readonly isMade: boolean };
 
@@ -27,7 +28,8 @@ export class LeaseApi {
     const connectionOf = (state: string) => ({ isMade: state === 'CONNECTED' });
     this.connection = connectionOf(zk.state);
     zk.onState((state) => (this.connection = connectionOf(state)));
-    const { leases } = launcher;
+    const leases = leasesOf(launcher);
+    if (!leases) return;
     const noKey = () => Promise.resolve(undefined);
     const trust = new TokenTrust({
       ...{ tokens: leases.tokens, config, ownTokenKey: noKey, clock, logger, hostname: name },
@@ -35,7 +37,7 @@ export class LeaseApi {
     const certificates = new LeaseCertificates({
       ...{ leases, pools: () => launcher.components, config, logger, path: undefined },
     });
-    const sources = { runtime: launcher, clock, config, conditions: { merged: [] }, certificates, trust };
+    const sources = { runtime: launcher, clock, config, conditions: { merged: [] }, leases, certificates, trust };
     this.#operations = new Map(leaseOperations(sources).map((operation) => [operation.id, operation]));
   }
 

@@ -1,4 +1,4 @@
-import type { Launcher } from '@nodepool/core/launcher';
+import { leasesOf, type Launcher } from '@nodepool/core/launcher';
 import {
   buildPath,
   componentPath,
@@ -56,8 +56,8 @@ function compare(
   return problems;
 }
 
-function leaseProblems({ leases }: Launcher, stored: LeaseChecks): string[] {
-  const known = new Map([...leases.values()].map(({ id, state }) => [id, state]));
+function leaseProblems(launcher: Launcher, stored: LeaseChecks): string[] {
+  const known = new Map([...(leasesOf(launcher)?.values() ?? [])].map(({ id, state }) => [id, state]));
   const gone = [...known.keys()].filter((id) => !stored.leases.has(id)).map((id) => `its cache still has lease ${id}`);
   const wrong = [...stored.leases.values()].filter(({ id, state }) => known.get(id) !== state);
   return [...gone, ...wrong.map(({ id, state }) => `its cache shows lease ${id} as ${known.get(id)}, not as ${state}`)];

@@ -19,7 +19,6 @@ export { DRIVER_API_VERSION } from '../contract/driver.js';
 export type { DriverSetup, SetupChoice, SetupContext, SetupQuestion } from '../contract/driver-setup.js';
 export type { LoadConfigOptions } from './load-config.js';
 export { loadConfig } from './load-config.js';
-export { certificateModeOf } from '../contract/certificate-mode.js';
 export { priceOf } from '../contract/label-price.js';
 export { dueAt, localTimeOf, scheduleText } from './standby-schedule.js';
 export { hostTimeZone } from './standby-settings.js';

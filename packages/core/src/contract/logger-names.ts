@@ -11,8 +11,6 @@ export const LOGGER_NAMES = {
   cleanup: 'nodepool.CleanupWorker',
   /** Nodes that are used or to be deleted. */
   deletedNodes: 'nodepool.DeletedNodeWorker',
-  /** Nodes lent over HTTP. */
-  leases: 'nodepool.Leases',
   /** What a driver itself logs. */
   driver: (driver: string) => `nodepool.driver.${driver}`,
   /** What the base of state-machine drivers does for a provider. */

@@ -3,6 +3,7 @@ import { ageLimits } from './age-limits/index.js';
 import { drains } from './drains/index.js';
 import { holdOrders } from './hold-orders/index.js';
 import { imageTrials } from './image-trials/index.js';
+import { leases } from './leases/index.js';
 import { steering } from './steering/index.js';
 import { stoppedSpares } from './stopped-spares/index.js';
 
@@ -11,6 +12,7 @@ import { stoppedSpares } from './stopped-spares/index.js';
  * an idle node at the same moment, the first one does it.
  */
 export const FEATURES: Readonly<Record<string, MakeFeature>> = {
+  leases,
   'hold-orders': holdOrders,
   drains,
   'age-limits': ageLimits,

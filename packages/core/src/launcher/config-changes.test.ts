@@ -1,12 +1,3 @@
-import {
-  createLeaseCache,
-  createLeaseTokenCache,
-  encodeLease,
-  LEASES_ROOT,
-  leasePath,
-  newLease,
-  withLease,
-} from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import type { Config } from '../contract/config.js';
 import { idleProvider } from '../../test/support/idle-provider.js';
@@ -15,8 +6,6 @@ import { plainDriver, registryOf } from '../../test/support/plain-driver.js';
 import { poolConfig } from '../../test/support/pool-config.js';
 import { configOf } from '../../test/support/serving-config.js';
 import { ConfigChanges } from './config-changes.js';
-import { LeaseKeeper } from './leases/lease-keeper.js';
-import { Leases } from './leases/leases.js';
 import { ageLimits } from '../features/age-limits/index.js';
 import { Reaper } from './nodes/reaper.js';
 import { Standby } from './nodes/standby.js';
@@ -42,14 +31,11 @@ async function setUp() {
   const reaper = new Reaper(context, providers, registry.registered);
   const ages = ageLimits(rooms.engine());
   const standby = new Standby(context, views, goals, [spares]);
-  const cache = createLeaseCache(context);
-  const leases = new Leases(context, cache, createLeaseTokenCache(context), 'me');
-  const leaseKeeper = new LeaseKeeper(context, leases);
-  const parts = [providers, reaper, pools, leaseKeeper, ages, spares, idle, standby];
+  const parts = [providers, reaper, pools, ages, spares, idle, standby];
   const changes = new ConfigChanges({ context, pools, providers, parts });
   const fault = () => scopes.at(-1)?.fault('unhandled rejection', new Error('forgotten'));
   const apply = (next: Config) => world.clock.run(changes.apply(next));
-  return { rooms, world, context, providers, pools, changes, cache, scopes, gate, fault, apply };
+  return { rooms, world, context, providers, pools, changes, scopes, gate, fault, apply };
 }
 
 describe('a configuration', () => {
@@ -81,30 +67,6 @@ describe('a configuration', () => {
 
     expect([meanwhile, context.config.now]).toEqual([first, last]);
     expect(pools.configured.map(({ view }) => view.pool.name)).toEqual(['last']);
-  });
-
-  it('that lowers max-hold-age ends leases that are older', async () => {
-    const { world, cache, apply } = await setUp();
-    const { clock, other } = world;
-    await clock.run(other.ensurePath(LEASES_ROOT));
-    await clock.run(cache.start());
-    const held = { state: 'hold', userData: { lease: 'l1' }, provider: 'elsewhere' } as const;
-    const nodeIds = [await world.createNode(held)];
-    const lease = newLease(
-      { id: 'l1', owner: 'o', token: 't', labels: ['a'], ttlMs: 1, digest: '', keeper: 'me' },
-      clock.now(),
-    );
-    const active = withLease(lease, { state: 'active', nodeIds, dueTimeMs: clock.now() + 3_600_000 }, clock.now());
-    await clock.run(other.create(leasePath('l1'), encodeLease(active)));
-    await world.pass(60_000);
-
-    await apply({ ...config, maxHoldAgeMs: 10_000 });
-    await world.pass(500);
-
-    expect(cache.get('l1')).toMatchObject({
-      state: 'ended',
-      endReason: expect.stringContaining('max-hold-age') as string,
-    });
   });
 });
 

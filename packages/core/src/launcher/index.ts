@@ -39,5 +39,6 @@ export { FEATURES } from '../features/index.js';
 export { RULES } from './plan/types.js';
 export type { Assignment, AssignmentPart, PlannedRequest, PoolView, Reason, RuleName, Verdict } from './plan/types.js';
 export type { QuotaView, Reservation } from './plan/types.js';
-export { LeaseLimitError, type LeaseAgeError, type LeaseSpec } from './leases/lease-spec.js';
-export type { Leases, LeaseView } from './leases/leases.js';
+export { leasesOf } from '../features/leases/index.js';
+export { LeaseLimitError, type LeaseAgeError, type LeaseSpec } from '../features/leases/lease-spec.js';
+export type { Leases, LeaseView } from '../features/leases/leases.js';

@@ -20,7 +20,7 @@ import { drain, endOrders } from './drain.js';
 import type { LauncherEvents } from './state/events.js';
 import type { SteeringReport } from './plan/steering.js';
 import { checkModelApi } from './model-api.js';
-import type { Leases } from './leases/leases.js';
+import type { Feature } from './nodes/feature.js';
 import type { DeletionStatus } from './nodes/reaper.js';
 import type { LauncherOptions } from './options.js';
 import { makeParts, type LauncherParts } from './parts.js';
@@ -41,8 +41,8 @@ const RENEW_AGAIN_MS = 1_000;
 export class Launcher {
   readonly nodes: RecordCache<NodeRecord> & LockAware;
   readonly requests: RecordCache<RequestRecord> & LockAware;
-  /** Nodes lent over HTTP. */
-  readonly leases: Leases;
+  /** What it does beside launching, lending and deleting nodes. */
+  readonly features: readonly Feature[];
   readonly events: LauncherEvents;
   /** The current conditions. */
   readonly conditions: ConditionSource;
@@ -61,7 +61,7 @@ export class Launcher {
     this.#parts = makeParts(options);
     this.nodes = this.#parts.nodes;
     this.requests = this.#parts.requests;
-    this.leases = this.#parts.leases;
+    this.features = this.#parts.features;
     this.events = this.#parts.context.events;
     this.conditions = this.#parts.conditions;
   }
@@ -73,7 +73,7 @@ export class Launcher {
   async start(webUrl?: string): Promise<void> {
     const { context, components, parts, registry, registration, serverClock } = this.#parts;
     const { zk, logger, life } = context;
-    await readDatabase(context);
+    await readDatabase(context, parts);
     this.#epoch = zk.sessionEpoch;
     await serverClock.measure(life.signal);
     this.#unsubscribe.push(zk.onState((state) => state === 'CONNECTED' && void compareClocks(context, serverClock)));
@@ -159,7 +159,7 @@ export class Launcher {
     if (this.#renewing === epoch) return;
     this.#renewing = epoch;
     try {
-      await readDatabase(context);
+      await readDatabase(context, parts);
       void reconsiderAll(context, parts, occasion);
       if (!life.isDraining) for (const part of parts) await part.sessionRenewed?.();
       this.#epoch = epoch;

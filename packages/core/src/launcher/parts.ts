@@ -2,19 +2,15 @@ import {
   createCommitter,
   createComponentCache,
   createControlCache,
-  createLeaseCache,
-  createLeaseTokenCache,
   createNodeCache,
   createRequestCache,
   newComponent,
-  uuidHex,
+  type CommitTarget,
 } from '@nodepool/zk-protocol';
 import { FEATURES } from '../features/index.js';
 import { LOGGER_NAMES } from '../contract/logger-names.js';
 import { imageConditions } from '../images/image-conditions.js';
 import { ConfigChanges } from './config-changes.js';
-import { LeaseKeeper } from './leases/lease-keeper.js';
-import { Leases } from './leases/leases.js';
 import { LauncherEvents } from './state/events.js';
 import { leftProviders } from './conditions/draining-conditions.js';
 import { MissingStandby } from './conditions/missing-standby.js';
@@ -67,8 +63,7 @@ export function makeParts(options: LauncherOptions) {
   const requests = createRequestCache(common);
   const components = createComponentCache(common);
   const controlCache = createControlCache(common);
-  const leaseCache = createLeaseCache(common);
-  const leaseTokens = createLeaseTokenCache(common);
+  const caches: (Part & CommitTarget)[] = [nodes, requests, components];
   const { events = new LauncherEvents() } = options;
   const mirror = new Mirror(nodes, requests, events);
   const serverClock = new ServerClock(zk, clock);
@@ -77,7 +72,7 @@ export function makeParts(options: LauncherOptions) {
     ...{ serverClock, hostname, version, random, events, metrics: options.metrics, mirror },
     config: { now: config },
     life: new LifeCycle(zk, [nodes, requests], clock),
-    committer: createCommitter(zk, [nodes, requests, components, leaseCache]),
+    committer: createCommitter(zk, caches),
     controls: new ControlMirror(controlCache, { clock: serverClock, events }),
   };
   const cleanup = loggingAs(context, LOGGER_NAMES.cleanup);
@@ -97,10 +92,6 @@ export function makeParts(options: LauncherOptions) {
   const tools = { registry, unlocks, turns, lost, ledger, providers, steering, views };
   const pools = new PoolSet(context, tools, announceLegacy);
 
-  const lending = { ...loggingAs(context, LOGGER_NAMES.leases), clock: serverClock };
-  const leases = new Leases(lending, leaseCache, leaseTokens, uuidHex(), providers);
-  const leaseKeeper = new LeaseKeeper(lending, leases);
-
   // nodes
   const reaper = new Reaper(loggingAs(context, LOGGER_NAMES.deletedNodes), providers, registry.registered);
   const others = new RequestedByOthers(context, views);
@@ -110,6 +101,7 @@ export function makeParts(options: LauncherOptions) {
   const standby = new Standby(context, views, goals, features);
   const engine = { context: cleanup, providers, registry, views, goals, standby, serverClock, idle, reaper, images };
   features.push(...Object.values(options.features ?? FEATURES).map((make) => make(engine)));
+  caches.push(...features.flatMap((feature) => feature.caches ?? []));
   steering.by = features.find((feature) => feature.steering)?.steering;
   const surplus = new SurplusNodes(cleanup, providers, goals, serverClock);
   const leftovers = new Leftovers(cleanup);
@@ -132,15 +124,15 @@ export function makeParts(options: LauncherOptions) {
   });
   if (options.metrics) events.on('requestEnded', options.metrics.requestEnded.bind(options.metrics));
   parts.push(
-    ...[nodes, requests, components, controlCache, leaseCache, leaseTokens],
-    ...[mirror, context.controls, images],
+    ...caches,
+    ...[controlCache, mirror, context.controls, images],
     {
       sessionRenewed: () => registration.register(),
       drains: 'the registration of the launcher',
       drain: () => registration.remove(),
     },
     ...[gone, registry, providers, ledger, unlocks, reaper, lost, turns, pools],
-    ...[leases, leaseKeeper, others, ...features, idle, standby, surplus, leftovers],
+    ...[others, ...features, idle, standby, surplus, leftovers],
     {
       reconsider: (occasion) => {
         if (occasion === 'reload') metrics?.configChanged();
@@ -166,6 +158,6 @@ export function makeParts(options: LauncherOptions) {
 
   return {
     ...{ parts, context, components, registry, registration, providers, pools, images, reaper, steering, features },
-    ...{ nodes, requests, serverClock, leases, conditions, standby, changes },
+    ...{ nodes, requests, serverClock, conditions, standby, changes },
   };
 }

@@ -16,6 +16,7 @@ import {
   type RequestId,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
+import { countedClock } from '../../src/async/counted-clock.js';
 import type { DriverRegistry } from '../../src/config/index.js';
 import type { Config } from '../../src/contract/config.js';
 import type { Driver, Provider } from '../../src/contract/driver.js';
@@ -37,6 +38,7 @@ import { DelayedUnlocks } from '../../src/launcher/requests/delayed-unlocks.js';
 import { LostRequests } from '../../src/launcher/requests/lost-requests.js';
 import { Ledger } from '../../src/launcher/ledger/ledger.js';
 import { PoolRegistry } from '../../src/launcher/registry/pool-registry.js';
+import type { ServerTime } from '../../src/launcher/state/server-clock.js';
 import { ImageMirror } from '../../src/launcher/state/image-mirror.js';
 import { poolKey } from '../../src/launcher/state/pool-key.js';
 import { PoolViews } from '../../src/launcher/view/pool-views.js';
@@ -107,13 +109,15 @@ export class LauncherRooms {
   readonly started: Promise<void>;
 
   /** What features get, with the given changes. */
-  engine(changes: Partial<Engine> = {}): Engine {
+  engine(changes: Partial<Omit<Engine, 'serverClock'> & { serverClock: ServerTime }> = {}): Engine {
     const { providers, registry, views, goals, idle, images } = this;
     const { context } = this.world;
     const reaper = { claimUsed: () => undefined, look: () => undefined }; // none deletes here
     const standby = { isMissing: () => false, check: () => undefined };
     const own = { context, providers, registry, views, goals, standby, idle, reaper, images };
-    return { ...own, serverClock: context.clock, ...changes };
+    const { serverClock = context.clock } = changes;
+    const time = { ...countedClock(context.clock), now: () => serverClock.now() };
+    return { ...own, ...changes, serverClock: time };
   }
 
   /** Creates the parts with providers and pools of the configuration. */

@@ -19,9 +19,9 @@ import {
 } from '@nodepool/zk-protocol';
 import type { ProviderSet } from '../../src/launcher/providers/provider-set.js';
 import { ServiceWorld } from './service-world.js';
-import { LeaseKeeper } from '../../src/launcher/leases/lease-keeper.js';
-import type { LeaseSpec } from '../../src/launcher/leases/lease-spec.js';
-import { Leases } from '../../src/launcher/leases/leases.js';
+import { LeaseKeeper } from '../../src/features/leases/lease-keeper.js';
+import type { LeaseSpec } from '../../src/features/leases/lease-spec.js';
+import { Leases } from '../../src/features/leases/leases.js';
 import { LifeCycle } from '../../src/launcher/state/life-cycle.js';
 import { ServerClock } from '../../src/launcher/state/server-clock.js';
 

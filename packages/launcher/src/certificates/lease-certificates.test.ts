@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { silentLogger, type Config, type ProviderConfig } from '@nodepool/core';
 import type { Leases } from '@nodepool/core/launcher';
 import {
+  CERTIFICATES_KEY,
   newLease,
   newNode,
   newPoolComponent,
@@ -40,10 +41,10 @@ beforeAll(async () => {
 
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-const pool = (providerName: string, supportedLabels: string[], leaseCertificates: CertificateMode | null = null) =>
+const pool = (providerName: string, supportedLabels: string[], mode?: CertificateMode) =>
   newPoolComponent({
     ...{ hostname: 'h', version: '1', launcherId: 'x' as LauncherId, name: 'main' },
-    ...{ providerName, supportedLabels, leaseCertificates },
+    ...{ providerName, supportedLabels, raw: mode ? { [CERTIFICATES_KEY]: mode } : {} },
   });
 
 const providersOf = (mode: string | undefined) =>

@@ -1,9 +1,16 @@
 import type { Config, FoundCondition, Logger } from '@nodepool/core';
-import { certificateModeOf } from '@nodepool/core/config';
 import type { Leases, LeaseView } from '@nodepool/core/launcher';
 import { newCondition, type ConditionTypes } from '@nodepool/core/service';
 import { ScanQueue } from '@nodepool/core/ssh';
-import type { CertificateMode, LeaseRecord, NodeId, NodeRecord, PoolComponentRecord } from '@nodepool/zk-protocol';
+import {
+  CERTIFICATES_KEY,
+  certificateMode,
+  type CertificateMode,
+  type LeaseRecord,
+  type NodeId,
+  type NodeRecord,
+  type PoolComponentRecord,
+} from '@nodepool/zk-protocol';
 import { keyIdOf, principalOf } from './principals.js';
 import { CertificateError, signCertificate } from './sign-certificate.js';
 
@@ -180,10 +187,10 @@ export class LeaseCertificates {
    */
   #modeOf(provider: string): CertificateMode | undefined {
     const own = this.#sources.config().providers.get(provider);
-    if (own) return certificateModeOf(own);
+    if (own) return certificateMode(own.entry['lease-certificates']);
     let found: CertificateMode | undefined;
-    for (const { providerName, leaseCertificates } of this.#sources.pools()) {
-      if (providerName === provider && found !== 'host') found = leaseCertificates ?? found;
+    for (const { providerName, raw } of this.#sources.pools()) {
+      if (providerName === provider && found !== 'host') found = certificateMode(raw[CERTIFICATES_KEY]) ?? found;
     }
     return found;
   }

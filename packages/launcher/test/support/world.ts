@@ -151,7 +151,6 @@ export class World {
     const { nodes, requests, events, images } = this;
     return {
       ...{ zk: this.zk, clock: this.clock, hostname: 'nl01', activity: this.activity, history: this.history },
-      certificates: { isOn: false, providersWithout: () => new Map() },
       standbyCurves: () => read('curves'),
       ...{ webUrl: () => 'http://nl01/', config: () => this.config, conditions: { merged: this.conditions } },
       runtime: {
@@ -178,6 +177,7 @@ export class World {
           return read('failingDeletions');
         },
         explain: (subject) => ('requestId' in subject ? this.explanations.get(subject.requestId) : undefined),
+        isUnknownLabel: () => false,
         onImageChange: (listener) => subscribe(this.#imageListeners, listener),
       },
     };

@@ -3,7 +3,7 @@ import { isZooKeeperError, MultiError, ZooKeeperError } from '../client/contract
 import type { Operation, OperationResult, ZooKeeper } from '../client/contract/types.js';
 import type { CommitTarget, Committer, PendingCommit } from './types.js';
 
-/** Creates a committer that sends each commit in one round trip and applies its results to the given caches. */
+/** Creates a committer that sends each commit in one round trip and applies its results to the caches, also to those that are added to the array later. */
 export function createCommitter(zk: ZooKeeper, caches: readonly CommitTarget[]): Committer {
   return {
     async commit(operations) {

@@ -50,7 +50,7 @@ export type ControlCache = RecordCache<ControlRecord>;
 /** Leases by id. */
 export type LeaseCache = RecordCache<LeaseRecord> & CommitTarget;
 /** Tokens for leases by name. */
-export type LeaseTokenCache = RecordCache<LeaseTokenRecord>;
+export type LeaseTokenCache = RecordCache<LeaseTokenRecord> & CommitTarget;
 
 /** Mirrors the nodes. */
 export function createNodeCache(options: NodeCacheOptions): NodeCache {

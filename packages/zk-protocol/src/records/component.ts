@@ -55,14 +55,8 @@ function poolFromRaw(common: ComponentRecord, raw: JsonObject): PoolComponentRec
     legacy: false,
     health: text(raw.health, 'health'),
     firstPoolPauseMs: number(raw.first_pool_pause_ms, 'first_pool_pause_ms'),
-    leaseCertificates: modeOf(raw.lease_certificates),
     notLent: text(raw.not_lent, 'not_lent'),
   };
-}
-
-/** A mode of a newer release is not known, and so not used. */
-function modeOf(value: Json | undefined): CertificateMode | null {
-  return CERTIFICATE_MODES.find((mode) => mode === value) ?? null;
 }
 
 /** True for a pool, legacy registrations included. */
@@ -72,13 +66,20 @@ export function isPoolComponent(component: ComponentRecord): component is PoolCo
 
 /** The key in `raw` of a pool whose launcher counts parked nodes on standby: its labels that are to have some, a list. */
 export const PARKED_KEY = 'stopped_spares';
+/** The key in `raw` of a pool for whose certificates of leases its machines trust, see {@link certificateMode}; missing: none. */
+export const CERTIFICATES_KEY = 'lease_certificates';
+
+/** A mode that is stored or configured; `undefined`: none. One of a newer release is not known, and so not used. */
+export function certificateMode(value: Json | undefined): CertificateMode | undefined {
+  return CERTIFICATE_MODES.find((mode) => mode === value);
+}
 
 const KNOWN_KEYS: ReadonlySet<string> = new Set([
   ...['conditions', 'hostname', 'kind', 'model_api', 'state', 'version', 'web_url'],
 ]);
 const KNOWN_POOL_KEYS: ReadonlySet<string> = new Set([
   ...KNOWN_KEYS,
-  ...['first_pool_pause_ms', 'health', 'id', 'lease_certificates', 'name', 'not_lent', 'paused', 'priority'],
+  ...['first_pool_pause_ms', 'health', 'id', 'name', 'not_lent', 'paused', 'priority'],
   'provider_name',
   'supported_labels',
 ]);
@@ -105,7 +106,6 @@ export function encodeComponent(component: ComponentRecord | PoolComponentRecord
   if (component.notLent) body.not_lent = component.notLent;
   const { firstPoolPauseMs } = component;
   if (typeof firstPoolPauseMs === 'number') body.first_pool_pause_ms = firstPoolPauseMs;
-  if (component.leaseCertificates) body.lease_certificates = component.leaseCertificates;
   return sorted(body, component.raw, KNOWN_POOL_KEYS);
 }
 
@@ -134,7 +134,6 @@ export function newPoolComponent(
         | 'modelApi'
         | 'health'
         | 'firstPoolPauseMs'
-        | 'leaseCertificates'
         | 'notLent'
         | 'raw'
       >

@@ -169,8 +169,6 @@ export interface PoolComponentRecord extends ComponentRecord {
    * same, in Nodepool and in releases without that rule.
    */
   readonly firstPoolPauseMs?: number | null;
-  /** Whether, and for whom, its machines trust SSH certificates of leases; missing: they do not, or it is not known. */
-  readonly leaseCertificates?: CertificateMode | null;
   /** Why its nodes are not lent over HTTP, with the fix; missing: they are. */
   readonly notLent?: string | null;
 }

@@ -1,4 +1,4 @@
-import type { NodeRecord } from '@nodepool/zk-protocol';
+import type { Clock, CommitTarget, NodeRecord } from '@nodepool/zk-protocol';
 import type { StandbySource } from '../plan/nodes.js';
 import type { Steering } from '../plan/steering.js';
 import type { ProviderSet } from '../providers/provider-set.js';
@@ -25,7 +25,7 @@ export interface Engine {
     /** The number of nodes to keep of the label may be another one. */
     check(label: string): void;
   };
-  readonly serverClock: ServerTime;
+  readonly serverClock: ServerTime & Clock;
   readonly idle: IdleNodes;
   readonly reaper: Pick<Reaper, 'claimUsed' | 'look'>;
   readonly images: ImageMirror;
@@ -33,6 +33,8 @@ export interface Engine {
 
 /** What a launcher does beside launching, lending and deleting nodes. The rest of the launcher does not know its name. */
 export interface Feature extends Part, StandbySource {
+  /** Caches of records of its own: read before the launcher registers, and current with each commit of the launcher. */
+  readonly caches?: readonly (Part & CommitTarget)[];
   /** What `explain` says about standby nodes of the label. `undefined`: nothing. */
   explain?(label: string): string | undefined;
   /** What `explain` says about a node that is being made. `undefined`: nothing. */

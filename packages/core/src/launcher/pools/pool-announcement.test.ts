@@ -10,7 +10,7 @@ async function setUp() {
   const [view] = rooms.views.all;
   if (!view) throw new Error('there is no pool');
   const entry = announce(rooms.world.context, view, rooms.registry);
-  return { rooms, view, entry, refresh: () => refreshed(rooms.world.context, entry, view, rooms.registry) };
+  return { rooms, view, entry, refresh: () => refreshed(entry, view, rooms.registry) };
 }
 
 describe('the registry entry of a pool', () => {
@@ -62,19 +62,6 @@ describe('the registry entry of a pool', () => {
     config.now = { ...config.now, steering: false };
 
     expect(refresh()).toMatchObject({ health: null, firstPoolPauseMs: 0 });
-  });
-
-  it('says whose certificates the machines trust', async () => {
-    const { rooms, entry, refresh } = await setUp();
-    const { config } = rooms.world.context;
-    const [[name, provider] = []] = config.now.providers;
-    if (!name || !provider) throw new Error('there is no provider');
-    expect(entry.leaseCertificates).toBeNull();
-
-    const changed = { ...provider, entry: { ...provider.entry, 'lease-certificates': 'host' } };
-    config.now = { ...config.now, providers: new Map([[name, changed]]) };
-
-    expect(refresh()).toMatchObject({ leaseCertificates: 'host' });
   });
 
   it('is the same object if nothing has changed', async () => {

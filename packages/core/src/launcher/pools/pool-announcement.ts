@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import { newPoolComponent, withComponent, type PoolComponentRecord } from '@nodepool/zk-protocol';
-import { certificateModeOf } from '../../contract/certificate-mode.js';
 import { FIRST_POOL_PAUSE_MS } from '../plan/first-pool.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import { shortName } from '../registry/registration.js';
@@ -22,25 +21,23 @@ export function announce(context: Context, view: LivePoolView, registry: Announc
       name: pool.name,
       providerName: provider,
     },
-    ...published(context, view),
-    raw: registry.announced([...pool.labels.keys()]),
+    ...published(view),
+    raw: registry.announced([...pool.labels.keys()], provider),
   });
 }
 
 /** The entry with the pool's current labels, priority, pause and health; the same object if none of them changed. */
 export function refreshed(
-  context: Context,
   entry: PoolComponentRecord,
   view: LivePoolView,
   registry: Announcements,
 ): PoolComponentRecord {
-  const now = published(context, view);
-  const raw = registry.announced(now.supportedLabels);
+  const now = published(view);
+  const raw = registry.announced(now.supportedLabels, view.provider);
   const isSame =
     entry.priority === now.priority &&
     entry.paused === now.paused &&
     (entry.health ?? null) === now.health &&
-    (entry.leaseCertificates ?? null) === now.leaseCertificates &&
     (entry.firstPoolPauseMs ?? null) === now.firstPoolPauseMs &&
     (entry.notLent ?? null) === now.notLent &&
     isDeepStrictEqual(entry.raw, raw) &&
@@ -49,12 +46,10 @@ export function refreshed(
 }
 
 /** What changes in an entry: among others the health of the provider, and how long requests are left to first pools. */
-function published({ config }: Context, { pool, provider, priority, yieldsPrecedence, steering }: LivePoolView) {
+function published({ pool, priority, yieldsPrecedence, steering }: LivePoolView) {
   const supportedLabels = [...pool.labels.keys()];
-  const configured = config.now.providers.get(provider);
-  const leaseCertificates = (configured && certificateModeOf(configured)) ?? null;
   const notLent = pool.notLent ?? null;
-  const common = { supportedLabels, priority, paused: yieldsPrecedence, leaseCertificates, notLent };
+  const common = { supportedLabels, priority, paused: yieldsPrecedence, notLent };
   if (!steering) return { ...common, health: null, firstPoolPauseMs: 0 };
   const health = steering.report().provider.state === 'healthy' ? null : 'open';
   return { ...common, health, firstPoolPauseMs: FIRST_POOL_PAUSE_MS } as const;

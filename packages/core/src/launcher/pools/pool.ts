@@ -138,7 +138,7 @@ export class Pool {
   #refreshAnnouncement(): void {
     if (this.view.stopping) return;
     const [{ body }] = this.#registrations;
-    const entry = refreshed(this.#context, body, this.view, this.#tools.registry);
+    const entry = refreshed(body, this.view, this.#tools.registry);
     if (entry !== body) for (const registration of this.#registrations) registration.update(entry);
   }
 }

@@ -50,7 +50,7 @@ export class PoolRegistry {
   readonly #started = new Set<string>();
   readonly #left = new Map<LauncherId, { readonly pool: PoolComponentRecord; readonly cancel: CancelTimer }>();
   readonly #unsubscribe: (() => void)[];
-  readonly #announced: ((labels: readonly string[]) => JsonObject)[] = [];
+  readonly #announced: ((labels: readonly string[], provider: string) => JsonObject)[] = [];
   #hasBegun = false;
   /** Set for a while after the start, while other launchers may still register. */
   #settling: CancelTimer | undefined;
@@ -70,13 +70,13 @@ export class PoolRegistry {
   }
 
   /** Adds what the entry of each pool of this launcher has beside its own fields, by the labels of the pool. */
-  announce(keys: (labels: readonly string[]) => JsonObject): void {
+  announce(keys: (labels: readonly string[], provider: string) => JsonObject): void {
     this.#announced.push(keys);
   }
 
-  /** What {@link announce} has added for a pool with these labels. */
-  announced(labels: readonly string[]): JsonObject {
-    return Object.assign({}, ...this.#announced.map((keys) => keys(labels))) as JsonObject;
+  /** What {@link announce} has added for a pool of this provider with these labels. */
+  announced(labels: readonly string[], provider: string): JsonObject {
+    return Object.assign({}, ...this.#announced.map((keys) => keys(labels, provider))) as JsonObject;
   }
 
   /**

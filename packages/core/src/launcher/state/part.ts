@@ -8,6 +8,8 @@ export type Occasion = 'start' | 'reconnect' | 'reload' | 'minute';
  * concern it. Parts depend on those before them in the list, so that is the order in which they start, and they end in reverse.
  */
 export interface Part {
+  /** Paths of ZooKeeper below which its records are: created before the start, and again in another database. */
+  readonly directories?: readonly string[];
   /** Resolves when what must be known before the launcher registers has been read. */
   start?(): Promise<void>;
   /** What is wrong now, as it knows it. Called once the launcher has started. */

@@ -132,7 +132,7 @@ export class LeaseCalls {
   }
 
   get #leases() {
-    return this.sources.runtime.leases;
+    return this.sources.leases;
   }
 
   async #describe(lease: LeaseRecord): Promise<JsonObject> {

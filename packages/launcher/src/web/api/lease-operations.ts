@@ -16,9 +16,9 @@ const NO_LEASE = { 404: 'There is no such lease, or it belongs to another owner'
 
 /** Operations on leases: nodes for anybody who has a token. In one piece: a table. */
 export function leaseOperations(sources: LeaseSources): ApiOperation[] {
-  const { runtime, clock, config, trust } = sources;
-  const access = new LeaseAccess({ clock, leases: runtime.leases, trust, config });
-  const calls = new LeaseCalls(sources, new LeaseStreams(clock, { ...sources, leases: runtime.leases }));
+  const { clock, config } = sources;
+  const access = new LeaseAccess(sources);
+  const calls = new LeaseCalls(sources, new LeaseStreams(clock, sources));
   const common = { authorize: access.callerOf };
   const path = '/leases/{id}';
   return [

@@ -18,7 +18,9 @@ import {
   systemClock,
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
+import { World } from '../../../test/support/world.js';
 import { createService } from '../../start-service.js';
+import { createLauncherApi } from './operations.js';
 
 const TOKEN = 'a-token-that-is-hard-to-guess';
 const YAML = `
@@ -172,6 +174,15 @@ describe('the OpenAPI document', () => {
     const timelines = ['history/pages/{page}', 'history/{id}', 'nodes/{id}/timeline', 'requests/{id}/timeline'];
     expect(checked.sort()).toEqual([...lists, ...records, ...timelines].sort());
   });
+});
+
+it('a launcher without leases has no calls for them', () => {
+  const { operations, schemas } = createLauncherApi(new World().sources);
+
+  expect(operations.map(({ path }) => path)).toContain('/nodes');
+  expect(
+    [...operations.map(({ path }) => path), ...Object.keys(schemas)].filter((name) => /lease/i.test(name)),
+  ).toEqual([]);
 });
 
 describe('reading', () => {

@@ -21,7 +21,7 @@ import { labelsWithConditions, poolsToApi } from './overview.js';
 import { countNodes, PROVIDER_SCHEMA, providersToApi } from './providers.js';
 import { componentToApi, RECORD_SCHEMAS } from './records.js';
 import { requestOperations } from './request-operations.js';
-import type { LauncherApiSources, LeaseApiSources } from './sources.js';
+import type { LauncherApiSources } from './sources.js';
 import { STANDBY_SCHEMAS, standbyOperation } from './standby-operation.js';
 import { USAGE_SCHEMAS, usageOperation } from './usage-operation.js';
 
@@ -43,12 +43,13 @@ const EXPLANATION: JsonObject = {
 };
 
 /** All operations of a launcher, except those of images. */
-export function createLauncherApi(sources: LeaseApiSources): ApiPart {
+export function createLauncherApi(sources: LauncherApiSources): ApiPart {
+  const { lending } = sources;
   return {
     operations: [
       ...nodeOperations(sources),
       ...requestOperations(sources),
-      ...leaseOperations(sources),
+      ...(lending ? leaseOperations({ ...sources, ...lending }) : []),
       ...supplyOperations(sources),
       listHosts(sources),
       ...controlOperations(sources),
@@ -61,7 +62,7 @@ export function createLauncherApi(sources: LeaseApiSources): ApiPart {
       ...TIMELINE_SCHEMAS,
       ...USAGE_SCHEMAS,
       ...STANDBY_SCHEMAS,
-      ...LEASE_SCHEMAS,
+      ...(lending && LEASE_SCHEMAS),
       Provider: PROVIDER_SCHEMA,
       Host: HOST_SCHEMA,
       Label: LABEL,

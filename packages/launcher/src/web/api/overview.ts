@@ -104,17 +104,17 @@ function supplyOf({ runtime }: LauncherApiSources, conditions: readonly SharedCo
 }
 
 function labelsToApi(
-  { config, activity, certificates, runtime }: LauncherApiSources,
+  { config, activity, lending, runtime }: LauncherApiSources,
   supplies: readonly LabelSupply[],
 ): JsonObject[] {
-  const without = certificates.providersWithout();
+  const without = lending?.certificates.isOn ? lending.certificates.providersWithout() : undefined;
   return supplies.map(({ label, pools, ready, building, inUse, held, waiting }) => {
     const usualMs = activity.waits.usualMs(label);
     return {
       ...{ label, pools: [...pools], ready, building, in_use: inUse, hold: held, waiting },
       min_ready: config().labels.get(label)?.minReady ?? null,
       usual_wait: usualMs === undefined ? null : usualMs / 1000,
-      takes_ssh_key: certificates.isOn && without.get(label)?.length === 0,
+      takes_ssh_key: without?.get(label)?.length === 0,
       lendable: whyNotLent(runtime.components, label).length === 0,
     };
   });

@@ -2,7 +2,7 @@ import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
 import type { ShownConditions } from '@nodepool/daemon';
 import type { History, StandbyCurve } from '@nodepool/history';
-import type { Launcher } from '@nodepool/core/launcher';
+import type { Launcher, Leases } from '@nodepool/core/launcher';
 import type { LeaseCertificates } from '../../certificates/lease-certificates.js';
 import type { ActivityLog } from './activity-log.js';
 import type { TokenTrust } from './token-trust.js';
@@ -19,7 +19,8 @@ export interface LauncherApiSources {
   /** Address at which other launchers find this one; `undefined` before it listens. */
   readonly webUrl: () => string | undefined;
   readonly config: () => Config;
-  readonly certificates: Pick<LeaseCertificates, 'isOn' | 'providersWithout'>;
+  /** Missing: the launcher lends nothing over HTTP. */
+  readonly lending?: Lending | undefined;
   /** Current conditions of all services. */
   readonly conditions: Pick<ShownConditions, 'merged'>;
   readonly runtime: Pick<
@@ -38,19 +39,19 @@ export interface LauncherApiSources {
     | 'controls'
     | 'notReady'
     | 'explain'
+    | 'isUnknownLabel'
     | 'onImageChange'
   >;
 }
 
-/** What calls about leases need. */
-export interface LeaseSources extends Pick<LauncherApiSources, 'clock' | 'config' | 'conditions'> {
+/** Leases, what says which tokens give rights to them, and what lets lessees log in. */
+export interface Lending {
+  readonly leases: Leases;
+  readonly trust: TokenTrust;
   readonly certificates: LeaseCertificates;
-  readonly runtime: Pick<Launcher, 'leases' | 'isUnknownLabel' | 'components' | 'requests' | 'explain'>;
-  readonly trust: Pick<TokenTrust, 'distrusts'>;
 }
 
-/** Sources of all operations. */
-export interface LeaseApiSources extends LauncherApiSources, LeaseSources {
-  readonly certificates: LeaseCertificates;
-  readonly runtime: LauncherApiSources['runtime'] & LeaseSources['runtime'];
+/** What calls about leases need. */
+export interface LeaseSources extends Pick<LauncherApiSources, 'clock' | 'config' | 'conditions'>, Lending {
+  readonly runtime: Pick<Launcher, 'isUnknownLabel' | 'components' | 'requests' | 'explain'>;
 }

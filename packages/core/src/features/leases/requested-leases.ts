@@ -8,8 +8,8 @@ import {
   type RecordChange,
   type UnreadableRecord,
 } from '@nodepool/zk-protocol';
-import type { Context } from '../state/context.js';
-import { isRefusal } from '../state/transaction.js';
+import type { Context } from '../../launcher/state/context.js';
+import { isRefusal } from '../../launcher/state/transaction.js';
 import { createLease, freeSlots, type LeaseOwner } from './lease-writes.js';
 import { LeaseAgeError, LeaseLimitError, LeaseUnreadableError, type LeaseSpec } from './lease-spec.js';
 import { TokenSlots } from './token-slots.js';

@@ -1,5 +1,5 @@
 import { leaseOf, type LeaseRecord, type NodeId, type UnreadableRecord } from '@nodepool/zk-protocol';
-import type { Mirror } from '../state/mirror.js';
+import type { Mirror } from '../../launcher/state/mirror.js';
 import type { Leases } from './leases.js';
 
 /** Whether the request of a lease has a record that was never readable here, or a node of it one that cannot be read now. */

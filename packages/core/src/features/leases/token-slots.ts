@@ -1,5 +1,5 @@
 import type { LeaseRecord, RecordChange } from '@nodepool/zk-protocol';
-import type { Context } from '../state/context.js';
+import type { Context } from '../../launcher/state/context.js';
 
 /** A lease that needs numbers, one for each of its labels. */
 type Wanted = Pick<LeaseRecord, 'id' | 'token' | 'labels'>;

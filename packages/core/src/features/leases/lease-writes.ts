@@ -20,10 +20,10 @@ import {
   type Operation,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
-import { UNALLOCATED } from '../requests/release.js';
-import { setRequest } from '../requests/writes.js';
-import type { Context } from '../state/context.js';
-import { proveNodeUnlocked, proveUnlocked, setNode, Transaction } from '../state/transaction.js';
+import { UNALLOCATED } from '../../launcher/requests/release.js';
+import { setRequest } from '../../launcher/requests/writes.js';
+import type { Context } from '../../launcher/state/context.js';
+import { proveNodeUnlocked, proveUnlocked, setNode, Transaction } from '../../launcher/state/transaction.js';
 
 /** What refused a transaction about a lease. */
 export type LeaseOwner = 'lease' | 'request' | 'token' | 'slot' | 'node';

@@ -1,4 +1,4 @@
-import type { Context } from '../state/context.js';
+import type { Context } from '../../launcher/state/context.js';
 
 /**
  * What a launcher knows of leases:

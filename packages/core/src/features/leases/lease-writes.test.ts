@@ -1,7 +1,7 @@
 import type { LeaseRecord, NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
 import { leaseWorld } from '../../../test/support/lease-world.js';
-import type { Context } from '../state/context.js';
+import type { Context } from '../../launcher/state/context.js';
 import { activate, endLease, requestAgain, returnNode } from './lease-writes.js';
 
 /** A lease that waits for nothing any more: its request is fulfilled. No launcher takes care of it. */

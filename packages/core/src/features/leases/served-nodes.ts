@@ -1,5 +1,5 @@
 import type { LeaseRecord, NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
-import type { Context } from '../state/context.js';
+import type { Context } from '../../launcher/state/context.js';
 import { isHeldFor, requestAgain } from './lease-writes.js';
 import type { Leases } from './leases.js';
 import { hasUnreadable } from './unreadable-leases.js';

@@ -6,9 +6,9 @@ import {
   type NodeRecord,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
-import type { Context } from '../state/context.js';
-import type { Part } from '../state/part.js';
-import { isRefusal } from '../state/transaction.js';
+import type { Context } from '../../launcher/state/context.js';
+import type { Part } from '../../launcher/state/part.js';
+import { isRefusal } from '../../launcher/state/transaction.js';
 import { WorkQueue, type Step } from '../../async/work-queue.js';
 import { poolNames, reasonsByPool } from '../../text/decline-reasons.js';
 import { activate, removeLease, removeRequest, returnNode } from './lease-writes.js';

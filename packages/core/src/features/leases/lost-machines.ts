@@ -1,5 +1,5 @@
 import type { LeaseRecord, NodeId, NodeRecord } from '@nodepool/zk-protocol';
-import type { ProviderSet } from '../providers/provider-set.js';
+import type { ProviderSet } from '../../launcher/providers/provider-set.js';
 import { LeaseNodesLostError } from './lease-spec.js';
 
 /** Knows nodes whose machine cannot be used any more. */

@@ -11,8 +11,8 @@ import {
   type RequestId,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
-import type { Context } from '../state/context.js';
-import { isRefusal } from '../state/transaction.js';
+import type { Context } from '../../launcher/state/context.js';
+import { isRefusal } from '../../launcher/state/transaction.js';
 import { LeaseReading, type LeaseKnowledge } from './lease-knowledge.js';
 import { endOfLease, type LeaseEnd } from './lease-end.js';
 import { endLease, isHeldFor, renewLease, type LeaseOwner } from './lease-writes.js';
@@ -51,13 +51,7 @@ export class Leases {
   readonly #unsubscribe: readonly (() => void)[];
 
   /** @param keeper - id of this launcher, which marks the leases that it takes care of at once */
-  constructor(
-    context: Context,
-    cache: LeaseCache,
-    tokens: LeaseTokenCache,
-    keeper: string,
-    machines: MachineSource = { unusableNodes: () => [] },
-  ) {
+  constructor(context: Context, cache: LeaseCache, tokens: LeaseTokenCache, keeper: string, machines: MachineSource) {
     this.#context = context;
     this.#machines = machines;
     this.#cache = cache;
