@@ -23,7 +23,7 @@ async function runSeeds({ from, seeds, trace, keepGoing, faults, only }: SeedsCo
   const broken: number[] = [];
   const beganMs = performance.now();
   for (let seed = from; seed < from + seeds; seed++) {
-    const result = await simulate(seed, trace, faults, only);
+    const result = await simulate(seed, { trace, faults, only });
     for (const key of Object.keys(total) as (keyof typeof total)[]) total[key] += result[key];
     for (const key of Object.keys(instances) as (keyof typeof instances)[])
       instances[key] += result.launches?.[key] ?? 0;

@@ -31,8 +31,8 @@ const SLOT = 'slot';
 const TENANTS = ['one', 'two'];
 /** How wrong the clock of a launcher may be. */
 const MOST_AHEAD_MS = 60_000;
-/** Faults that mean little without lessees. */
-const OF_LEASES = ['clock-steps', 'due-at-once', 'cut-off', 'leader-clocks'] as const;
+/** Faults that mean little without leases. */
+export const OF_LEASES = ['clock-steps', 'due-at-once', 'cut-off', 'leader-clocks'] as const;
 /** Faults with which launchers know the time no better than to some seconds. */
 const OF_TIME = ['wrong-clocks', 'clock-steps', 'leader-clocks'] as const;
 
@@ -67,7 +67,7 @@ export class Scenario {
     this.#random = world.random.fork();
     const random = this.#random;
     for (const driver of [this.#cloudDriver, staticDriver]) world.drivers.set(driver.name, driver);
-    this.maxHoldAgeMs = random.pick([0, 20_000]);
+    this.maxHoldAgeMs = world.without === 'age-limits' ? 0 : random.pick([0, 20_000]);
     for (const tenant of TENANTS) if (random.chance(0.4)) this.#limitTenant(tenant, random.int(3, 4));
     this.#addFleets();
     this.forecasts = new Forecasts(world, this.launchers, SIZES);
@@ -82,7 +82,8 @@ export class Scenario {
     world.leases.maxHoldAgeMs = this.maxHoldAgeMs;
     if (OF_TIME.some((name) => world.drawn.has(name))) world.leases.earlyMs = 2_500;
     const least = OF_LEASES.some((name) => world.drawn.has(name)) ? 1 : 0;
-    for (let i = Math.max(least, random.pick([0, 1, 1, 2])); i > 0; i--) {
+    const lessees = world.without === 'leases' ? 0 : Math.max(least, random.pick([0, 1, 1, 2]));
+    for (let i = lessees; i > 0; i--) {
       this.lessees.push(
         new Lessee(world, `lessee${i}`, this.launchers, random.pick([1, 3, 10]), random.pick([null, null, ...TENANTS])),
       );
@@ -218,7 +219,8 @@ export class Scenario {
     // by clocks that are further apart, each would delete what the other has just made
     const isApart = drawn.has('wrong-clocks') || drawn.has('clock-steps');
     const leastMs = isApart && minReady > 0 ? 2.5 * MOST_AHEAD_MS : 20_000;
-    const maxReadyAgeMs = !mayIdle || random.chance(0.2) ? leastMs + 1_000 * random.int(0, 40) : 0;
+    const hasLimit = this.#world.without !== 'age-limits' && (!mayIdle || random.chance(0.2));
+    const maxReadyAgeMs = hasLimit ? leastMs + 1_000 * random.int(0, 40) : 0;
     const keep = isStopped ? ({ keep: 'stopped' } as const) : {};
     this.#labels.set(name, { name, minReady, maxReadyAgeMs, ...keep, ...this.forecasts.settingsOf(name) });
     return `label ${name} has min-ready ${minReady}, max-ready-age ${maxReadyAgeMs / 1000}`;

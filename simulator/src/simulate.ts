@@ -2,7 +2,7 @@ import { isBacking, type InvariantChecker } from '@nodepool/core/testing';
 import { checkClosedProvider } from './calm/closed-provider.js';
 import { checkStarvation } from './calm/starvation.js';
 import { drawFaults, type FaultName } from './world/faults.js';
-import { Scenario } from './scenario.js';
+import { OF_LEASES, Scenario } from './scenario.js';
 import { cacheProblems } from './world/cache-check.js';
 import { Violation } from './world/violation.js';
 import { World, type Faults } from './world/world.js';
@@ -36,22 +36,35 @@ const PROBE_LIMIT_MS = 600_000;
 const CALM_MS = 60_000;
 const LOOK_EVERY_MS = 2_000;
 const DRAIN_LIMIT_MS = 120_000;
+/** Faults and acts that mean nothing without a feature. */
+const FAULTS_OF: Readonly<Record<string, readonly FaultName[]>> = {
+  'hold-orders': ['orders'],
+  drains: ['orders'],
+  'stopped-spares': ['stopped-spares'],
+  leases: ['lessees', ...OF_LEASES],
+};
 /** Share of the runs with a fault that is checked at rest that have the check: each adds two minutes of virtual time. */
 const CALM_CHECKS_SHARE = 0.3;
 
-/**
- * Runs one seed. The same seed gives the same run, with or without a trace.
- * @param faults - what fails: everything, or launchers only
- * @param only - these faults, whatever the seed draws; default: what it draws
- */
-export async function simulate(
-  seed: number,
-  trace = false,
-  faults: Faults = 'all',
-  only: readonly FaultName[] = [],
-): Promise<RunResult> {
+/** Options of {@link simulate}. */
+export interface RunOptions {
+  /** Default: false. */
+  readonly trace?: boolean;
+  /** What fails: everything, or launchers only. Default: everything. */
+  readonly faults?: Faults;
+  /** These faults, whatever the seed draws. Default: what it draws. */
+  readonly only?: readonly FaultName[];
+  /** A feature that launchers do not have, and that is not asked for. Default: they have all. */
+  readonly without?: string;
+}
+
+/** Runs one seed. The same seed gives the same run, with or without a trace. */
+export async function simulate(seed: number, options: RunOptions = {}): Promise<RunResult> {
+  const { trace = false, faults = 'all', only, without } = options;
   const world = new World(seed, trace, undefined, faults);
-  world.drawn = drawFaults(seed, faults === 'launchers', only);
+  world.without = without;
+  const drawn = [...drawFaults(seed, faults === 'launchers', only)];
+  world.drawn = new Set(drawn.filter((name) => !FAULTS_OF[without ?? '']?.includes(name)));
   world.trace.add('scenario', () => `faults: ${[...world.drawn].join(', ')}`);
   try {
     const scenario = new Scenario(world);
@@ -61,7 +74,7 @@ export async function simulate(
     scenario.end();
     await world.run(CALM_MS);
     await settle(world, scenario);
-    if (world.violations.length === 0) await drain(world, scenario);
+    if (world.violations.length === 0 && without !== 'drains') await drain(world, scenario);
     if (world.violations.length === 0) await probe(world, scenario);
     for (const check of [checkStarvation, checkClosedProvider]) {
       if (world.violations.length > 0 || !isChecked(world) || !(await check(world, scenario))) continue;

@@ -115,7 +115,7 @@ export class SimulatedLauncher {
       ...{ zk, clock, logger, version: '0', config, events: new ShuffledEvents(world.listeners) },
       registry: makeRegistry(withCheckedLaunches(world, world.drivers, this)),
       hostname: `${name}.example.com`,
-      features: { ...FEATURES, standby: this.standby.make },
+      features: featuresBut(world.without, { ...FEATURES, standby: this.standby.make }),
       random: world.random.fork().next,
     });
     this.#launcher = launcher;
@@ -228,4 +228,8 @@ export class SimulatedLauncher {
       if (!process.isDead) this.#config.checkReload(reloader, this.#isLeaving ? undefined : this.#launcher);
     });
   }
+}
+
+function featuresBut(without: string | undefined, features: typeof FEATURES): typeof FEATURES {
+  return Object.fromEntries(Object.entries(features).filter(([name]) => name !== without));
 }

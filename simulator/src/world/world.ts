@@ -90,6 +90,8 @@ export class World {
   };
   /** Number of launchers. */
   launcherCount = 0;
+  /** A feature that launchers do not have. */
+  without: string | undefined;
   /** Faults that the run has. */
   drawn: ReadonlySet<FaultName> = new Set();
   steps = 0;
