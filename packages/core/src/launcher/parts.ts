@@ -98,6 +98,7 @@ export function makeParts(options: LauncherOptions) {
   const features: Feature[] = [];
   const goals = new StandbyGoals(context, views, others, features);
   const idle = new IdleNodes(cleanup);
+  idle.add((node) => providers.judge(node));
   const standby = new Standby(context, views, goals, features);
   const engine = { context: cleanup, providers, registry, views, goals, standby, serverClock, idle, reaper, images };
   features.push(...Object.values(options.features ?? FEATURES).map((make) => make(engine)));

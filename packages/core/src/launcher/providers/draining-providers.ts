@@ -1,7 +1,6 @@
-import { isStandby, steadyNow } from '@nodepool/zk-protocol';
+import { isStandby, steadyNow, type NodeRecord } from '@nodepool/zk-protocol';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
-import { releaseNode } from '../state/expire-node.js';
 import type { ProviderRunner } from './provider-runner.js';
 
 /** A provider that left the configuration and still has nodes. */
@@ -21,7 +20,7 @@ const GRACE_PERIOD_MS = 60_000;
 
 /**
  * Providers that left the configuration, until their nodes are gone. They delete returned nodes as before, and free nodes
- * after a grace period. If another launcher has the provider, that one takes over.
+ * after a grace period, see {@link judge}. If another launcher has the provider, that one takes over.
  */
 export class DrainingProviders {
   readonly #context: Context;
@@ -83,32 +82,40 @@ export class DrainingProviders {
     return this.take(name);
   }
 
-  /** Deletes free nodes. Removes and returns providers that have drained or that another launcher has. */
+  /** What becomes of an idle node of a provider that drains; `undefined`: it stays. */
+  judge(node: NodeRecord): { readonly act: string; readonly afterMs: number } | undefined {
+    const { provider } = node;
+    const draining = provider === null ? undefined : this.#draining.get(provider);
+    if (!draining || !isStandby(node) || this.#isInUse(draining.runner.name)) return undefined;
+    if (this.#isOfAnother(draining.runner.name)) return undefined;
+    return { act: 'its provider left the configuration', afterMs: this.#graceMs(draining.sinceMs) };
+  }
+
+  /** Removes and returns providers that have drained or that another launcher has. */
   sweep(): ProviderRunner[] {
-    const { clock, logger } = this.#context;
     const ended: (ProviderRunner | undefined)[] = [];
     for (const [name, { sinceMs }] of this.#draining) {
-      if (steadyNow(clock) - sinceMs < GRACE_PERIOD_MS || this.#isInUse(name)) continue;
-      if (this.#registry.pools.some(({ providerName }) => providerName === name)) {
-        logger.info('Stopping to drain provider: another launcher has it', { provider: name });
+      if (this.#graceMs(sinceMs) > 0 || this.#isInUse(name)) continue;
+      if (this.#isOfAnother(name)) {
+        this.#context.logger.info('Stopping to drain provider: another launcher has it', { provider: name });
         ended.push(this.take(name));
       } else {
-        this.#releaseFree(name);
         ended.push(this.takeDrained(name));
       }
     }
     return ended.filter((runner) => runner !== undefined);
   }
 
-  #isInUse(name: string): boolean {
-    return (this.#pools.get(name) ?? 0) > 0;
+  /** What is left of the grace period. */
+  #graceMs(sinceMs: number): number {
+    return Math.max(0, sinceMs + GRACE_PERIOD_MS - steadyNow(this.#context.clock));
   }
 
-  #releaseFree(name: string): void {
-    const { mirror } = this.#context;
-    for (const node of [...mirror.ofProvider(name)]) {
-      if (!isStandby(node) || mirror.nodes.contenders(node.id) > 0) continue;
-      void releaseNode(this.#context, node, 'its provider left the configuration');
-    }
+  #isOfAnother(name: string): boolean {
+    return this.#registry.pools.some(({ providerName }) => providerName === name);
+  }
+
+  #isInUse(name: string): boolean {
+    return (this.#pools.get(name) ?? 0) > 0;
   }
 }

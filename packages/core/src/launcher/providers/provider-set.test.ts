@@ -202,15 +202,13 @@ describe('a provider that leaves the configuration', () => {
   it('has its free nodes deleted after a minute, in case it comes back', async () => {
     await apply('one');
     const id = await node('one');
+    rooms.idle.add((free) => set.judge(free));
     await apply();
+    rooms.idle.reconsider();
     await world.pass(59_000);
-    set.reconsider('minute');
-    await world.pass(500);
     expect(world.context.mirror.nodes.get(id)?.state).toBe('ready');
 
-    await world.pass(1_000);
-    set.reconsider('minute');
-    await world.pass(500);
+    await world.pass(2_000);
 
     expect(world.context.mirror.nodes.get(id)?.state).toBe('deleting');
   });

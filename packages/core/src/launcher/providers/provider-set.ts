@@ -152,9 +152,14 @@ export class ProviderSet implements Part, Faults, CapacityUsers {
     this.#endIfDrained(provider);
   }
 
+  /** What becomes of an idle node of a removed provider; `undefined`: it stays. */
+  judge(node: NodeRecord): { readonly act: string; readonly afterMs: number } | undefined {
+    return this.#draining.judge(node);
+  }
+
   /**
-   * Searches for leaks; the first search tags resources that are older than the database id. Deletes free nodes of removed
-   * providers, and stops those that have drained or that another launcher has.
+   * Searches for leaks; the first search tags resources that are older than the database id. Stops removed providers that have
+   * drained or that another launcher has.
    */
   reconsider(occasion: Occasion): void {
     if (occasion !== 'reload') void this.cleanupLeakedResources(); // a cloud that hangs delays nothing else
