@@ -45,17 +45,20 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-async function configOf(standby: string): Promise<Config> {
+async function configOf(standby: string, others: readonly string[] = []): Promise<Config> {
   const file = join(directory, 'nodepool.yaml');
-  await writeFile(file, `labels: [{name: small, min-ready: 1${standby && `, standby: ${standby}`}}]\nproviders: []\n`);
+  const labels = ['small', ...others].map(
+    (name) => `{name: ${name}, min-ready: 1${standby && `, standby: ${standby}`}}`,
+  );
+  await writeFile(file, `labels: [${labels.join(', ')}]\nproviders: []\n`);
   return loadConfig({ file, mode: 'service', drivers: registryOf() });
 }
 
 const connect = () => connectInMemory(server, { clock, random: () => 0.5, sessionTimeoutMs: 86_400_000 }).zk;
 
 /** Starts a launcher with the record of an earlier one, and another database. */
-async function start(standby = 'auto'): Promise<void> {
-  const config = await configOf(standby);
+async function start(standby = 'auto', others: readonly string[] = []): Promise<void> {
+  const config = await configOf(standby, others);
   server = new MemoryServer(clock, undefined, { maxSessionTimeoutMs: 86_400_000 });
   client = connect();
   targets = standbyTargets({ logger, path });
@@ -114,6 +117,14 @@ describe('standby nodes by demand', () => {
     expect(first).toMatchObject({ nodes: 1, isFallback: true });
     expect(level()).toMatchObject({ nodes: 2, isFallback: false });
     expect(level()?.reason).toContain('requests needed 2 at once during the last 1 h 0 min');
+  });
+
+  it('are decided for each of many labels', async () => {
+    const names = Array.from({ length: 25 }, (_, at) => `label-${at}`);
+    await start('{follow: 1h}', names);
+    await clock.advance(10);
+
+    expect(targets.curves().map(({ label }) => label)).toEqual(['small', ...names]);
   });
 
   it('follow a request at once', async () => {

@@ -16,6 +16,8 @@ import { LabelStandby } from './label-standby.js';
 import { ServedAtOnce } from './served-at-once.js';
 
 const CHECK_MS = 30_000;
+/** A fit takes a millisecond. */
+const LABELS_A_TURN = 10;
 /** More than are used: a clock that was wrong for a while makes none of them too old. */
 const KEPT_SLOTS = 2 * FITTED_SLOTS;
 
@@ -134,13 +136,16 @@ export class StandbyTargets implements Feature {
   /** Ends the slot if it is over, and decides about all labels. */
   #check(): void {
     if (this.#hasEnded) return;
-    const { clock } = this.#engine.context;
-    this.#passTo(slotOf(clock.now()));
-    const labels = this.#configured;
-    for (const name of this.#levels.keys()) if (!labels.some((label) => label.name === name)) this.#levels.delete(name);
-    for (const label of labels) this.#decide(label);
+    this.#passTo(slotOf(this.#engine.context.clock.now()));
+    this.#decideAll(this.#configured);
+  }
+
+  #decideAll(labels: readonly LabelConfig[]): void {
+    for (const label of labels.slice(0, LABELS_A_TURN)) this.#decide(label);
+    const others = labels.slice(LABELS_A_TURN);
+    const next = () => (others.length > 0 ? this.#decideAll(others) : this.#check());
     this.#cancel?.();
-    this.#cancel = clock.setTimer(CHECK_MS, () => this.#check());
+    this.#cancel = this.#engine.context.clock.setTimer(others.length > 0 ? 0 : CHECK_MS, next);
   }
 
   #decide({ name, standby: settings, minReady }: LabelConfig): void {
