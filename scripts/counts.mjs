@@ -1,25 +1,51 @@
-// counts.mjs [CHECKOUT]: how large the whole is: code lines, classes, exported names, files without a test of their own. For comparing two states.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+// counts.mjs [CHECKOUT]: how large the whole is, and where its seams are, for comparing two states.
+// counts.mjs --touched COMMIT...: source and test files that each commit touched in packages, e.g. to add one condition.
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import ts from 'typescript';
 
-const root = resolve(process.argv[2] ?? '.');
-/** Files up to this length need no test of their own, lines. */
-const SHORT = 60;
+const isTouched = process.argv[2] === '--touched';
+const root = resolve((isTouched ? undefined : process.argv[2]) ?? '.');
+const git = (...args) => execFileSync('git', ['-C', root, ...args], { encoding: 'utf8', maxBuffer: 1 << 28 });
 
-const sourcesIn = (folder) =>
-  existsSync(join(root, folder))
-    ? readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-        .filter((file) => /\.tsx?$/.test(file) && !/\.(test|d)\.tsx?$/.test(file) && !file.includes('node_modules'))
-        .map((file) => join(root, folder, file))
-    : [];
-const packages = (parent) => (existsSync(join(root, parent)) ? readdirSync(join(root, parent)) : []);
-const parse = (file) => ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
+/** Tests, their support, and templates of tests. */
+const isTest = (file) =>
+  /\.test\.[mc]?tsx?$|^packages\/[^/]+\/(template\/)?test\/|^(e2e|tools|simulator|quickstart|examples)\/.*\/test\//.test(
+    file,
+  );
+const isSource = (file) => /^packages\/[^/]+\/(src|page|template)\/.*\.[mc]?[jt]sx?$/.test(file) && !isTest(file);
 
-/** Lines with at least one token: neither blank nor only a comment. */
+if (isTouched) {
+  console.table(
+    process.argv.slice(3).map((commit) => {
+      const files = git('show', '--name-only', '--format=', commit).trim().split('\n');
+      const subject = git('log', '-1', '--format=%s', commit).trim();
+      return { subject, sources: files.filter(isSource).length, tests: files.filter(isTest).length };
+    }),
+  );
+  process.exit();
+}
+
+const files = git('ls-files', '-z', '--', '*.ts', '*.tsx', '*.mts', '*.mjs', '*.cjs', '*.js')
+  .split('\0')
+  .filter((file) => file && existsSync(join(root, file)))
+  .filter((file) => !/\.d\.m?ts$|(^|\/)(fixtures|generated)\/|^packages\/[^/]+\/api\//.test(file));
+const texts = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
+const parse = (file) =>
+  ts.createSourceFile(
+    file,
+    texts.get(file) ?? '',
+    ts.ScriptTarget.Latest,
+    true,
+    file.endsWith('x') ? ts.ScriptKind.TSX : undefined,
+  );
+
+/** Lines with at least one token that are neither an import nor a re-export. */
 function codeLines(source) {
   const lines = new Set();
   const visit = (node) => {
+    if (ts.isImportDeclaration(node) || (ts.isExportDeclaration(node) && node.moduleSpecifier)) return;
     if (node.kind <= ts.SyntaxKind.LastToken && node.kind !== ts.SyntaxKind.EndOfFileToken) {
       const first = source.getLineAndCharacterOfPosition(node.getStart(source)).line;
       const last = source.getLineAndCharacterOfPosition(node.end).line;
@@ -34,39 +60,77 @@ function codeLines(source) {
   return lines.size;
 }
 
-function classesIn(source) {
-  let count = 0;
+const INTERFACES = ['Provider', 'ProviderNotifications', 'Adapter', 'DriverCapabilities'];
+const sums = { packages: 0, tests: 0, around: 0 };
+const packages = {};
+const members = Object.fromEntries(INTERFACES.map((name) => [name, 0]));
+const events = new Set();
+const uses = new Map([
+  ['emit', new Map()],
+  ['on', new Map()],
+]);
+
+function count(file) {
+  const source = parse(file);
+  const lines = codeLines(source);
+  const name = /^packages\/([^/]+)\//.exec(file)?.[1];
+  sums[name === undefined ? 'around' : isTest(file) ? 'tests' : 'packages'] += lines;
+  if (name === undefined || isTest(file)) return;
+  packages[name] = (packages[name] ?? 0) + lines;
   const visit = (node) => {
-    if (ts.isClassLike(node)) count++;
+    if (ts.isInterfaceDeclaration(node) && file.startsWith('packages/core/src/')) {
+      if (INTERFACES.includes(node.name.text)) members[node.name.text] += node.members.length;
+      if (node.name.text === 'LauncherEventMap')
+        for (const member of node.members) events.add(member.name.getText(source));
+    }
+    if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)) {
+      const [event] = node.arguments;
+      const known = uses.get(node.expression.name.text);
+      if (known && event && ts.isStringLiteralLike(event)) known.set(event.text, (known.get(event.text) ?? 0) + 1);
+    }
     ts.forEachChild(node, visit);
   };
   visit(source);
-  return count;
+}
+files.forEach(count);
+
+/** Source files that name a feature outside its folder; operations of drivers and their tools apart. */
+function outside(pattern, home) {
+  const isElsewhere = (file) =>
+    isSource(file) && !home.test(file) && !/^packages\/(driver-.*|create-driver)\//.test(file);
+  return files.filter((file) => isElsewhere(file) && pattern.test(texts.get(file) ?? '')).length;
 }
 
-/** Names that an index exports by list. */
-const exportedNames = (file) =>
-  parse(file)
-    .statements.filter(ts.isExportDeclaration)
-    .flatMap(({ exportClause }) => exportClause?.elements ?? []).length;
-
-const published = packages('packages').flatMap((name) => sourcesIn(`packages/${name}/src`));
-const tools = [...packages('tools').map((name) => `tools/${name}/src`), 'simulator/src', 'quickstart/src'].flatMap(
-  sourcesIn,
+const FEATURES = {
+  'stopped spares': [/isStopped|[sS]toppedSpare|stopNode|canStop|keepStopped/, /features\/stopped-spares\//],
+  'resumed launches': [/resumedLaunches|isResumable|resumeLaunch/, /features\/resumed-launches\//],
+  leases: [/\bLeases\b|LeaseKeeper|leasesOf/, /features\/leases\//],
+  standby: [/[sS]tandby/, /features\/stopped-spares\/|^packages\/history\//],
+};
+const alone = [...events].filter(
+  (event) => (uses.get('emit').get(event) ?? 0) <= 1 && (uses.get('on').get(event) ?? 0) === 1,
 );
-const wing = sourcesIn('packages/core/src/launcher').map(parse);
-const long = [...published, ...tools].filter((file) => readFileSync(file, 'utf8').trimEnd().split('\n').length > SHORT);
-const lacking = long.filter(
-  (file) => !['.test.ts', '.slow.test.ts'].some((end) => existsSync(file.replace(/\.tsx?$/, end))),
-);
+const documents = git('ls-files', '-z', '--', 'docs/*.md')
+  .split('\0')
+  .filter((file) => file && !file.includes('/adr/'));
 
 console.table({
-  'code lines in packages/*/src': published.map(parse).reduce((sum, source) => sum + codeLines(source), 0),
-  'files in packages/*/src': published.length,
-  'files in core/src/launcher': wing.length,
-  'code lines in core/src/launcher': wing.reduce((sum, source) => sum + codeLines(source), 0),
-  'classes in core/src/launcher': wing.reduce((sum, source) => sum + classesIn(source), 0),
-  'names exported by the root of core': exportedNames(join(root, 'packages/core/src/index.ts')),
-  'source files over 60 lines': long.length,
-  'of these without a test of their name': lacking.length,
+  'code lines in packages without tests': sums.packages,
+  'code lines of tests in packages': sums.tests,
+  'code lines around (e2e, simulator, tools, scripts, quickstart)': sums.around,
+  'code lines of the largest package': Math.max(...Object.values(packages)),
+  'events with one emitter and one listener': alone.length,
+  'members of Provider with notifications': members.Provider + members.ProviderNotifications,
+  'members of Adapter': members.Adapter,
+  'driver capabilities': members.DriverCapabilities,
+  ...Object.fromEntries(
+    Object.entries(FEATURES).map(([name, [pattern, home]]) => [
+      `files outside that name ${name}`,
+      outside(pattern, home),
+    ]),
+  ),
+  'lines of documents without ADRs': documents.reduce(
+    (sum, file) => sum + readFileSync(join(root, file), 'utf8').split('\n').length,
+    0,
+  ),
 });
