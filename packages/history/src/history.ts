@@ -217,9 +217,10 @@ export class History {
     await this.#files?.append(lines);
   }
 
+  /** Also tries again what failed, so that a failure ends without an event. */
   #writeAlive(): void {
     this.#cancelAlive = undefined;
-    if (this.#recorder.openCount === 0) return;
+    if (this.#recorder.openCount === 0 && !this.#files?.failure) return;
     void this.#files?.append([this.#aliveLine('alive')]);
     this.#cancelAlive = this.#options.clock.setTimer(ALIVE_MS, () => this.#writeAlive());
   }
