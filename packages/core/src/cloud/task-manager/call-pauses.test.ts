@@ -29,6 +29,26 @@ it('pauses calls of one name only', () => {
   expect([pauses.leftMs('create'), pauses.leftMs('delete')]).toEqual([60_000, 0]);
 });
 
+it('takes twice as long after each refusal without a time, until a call succeeds', async () => {
+  const { clock, pauses } = paused();
+  const refused = new RateLimitedError('429');
+  const lengths: number[] = [];
+  for (let i = 0; i < 7; i++) {
+    for (let together = 0; together < 3; together++) pauses.refused('create', refused); // in the same pause
+    lengths.push(pauses.leftMs('create'));
+    await clock.run(pauses.over('create'));
+    pauses.refused('create', refused);
+  }
+  const shown = pauseConditions('sky', pauses.all);
+  await clock.run(pauses.over('create'));
+  pauses.succeeded('create');
+  pauses.refused('create', refused);
+
+  expect(lengths.map((ms) => ms / 1_000)).toEqual([1, 2, 4, 8, 16, 32, 60]);
+  expect(shown).toMatchObject([{ type: 'CallsPaused', evidence: { calls: 'create', asked: null } }]);
+  expect(pauses.leftMs('create')).toBe(1_000);
+});
+
 it('is not shortened by a later refusal', () => {
   const { pauses } = paused(60_000);
 

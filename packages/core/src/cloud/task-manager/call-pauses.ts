@@ -24,7 +24,8 @@ export interface CallPausesOptions {
 
 /** However long a cloud asks to wait: afterwards, one call tells whether that still holds. */
 export const LONGEST_PAUSE_MS = 300_000;
-const NO_RETRY_AFTER_MS = 1_000;
+/** Where the cloud does not say how long: twice as long after each refusal, until a call succeeds. */
+const UNSAID = { firstMs: 1_000, longestMs: 60_000 };
 
 interface Entry extends Omit<CallPause, 'untilMs'> {
   /** Steady time. */
@@ -38,6 +39,8 @@ interface Entry extends Omit<CallPause, 'untilMs'> {
 export class CallPauses {
   readonly #options: CallPausesOptions;
   readonly #entries = new Map<string, Entry>();
+  /** Refusals of calls in a row, without a time to wait. */
+  readonly #refusals = new Map<string, number>();
 
   constructor(options: CallPausesOptions) {
     this.#options = options;
@@ -72,8 +75,21 @@ export class CallPauses {
   refused(call: string, { retryAfterMs, message }: RateLimitedError): void {
     const { clock, random } = this.#options;
     const asked = retryAfterMs !== undefined && retryAfterMs >= 0 ? retryAfterMs : undefined;
-    const pauseMs = Math.min(asked ?? NO_RETRY_AFTER_MS, LONGEST_PAUSE_MS) * (1 + random() / 4);
-    if (pauseMs <= this.leftMs(call)) return;
+    const leftMs = this.leftMs(call);
+    if (asked === undefined && leftMs > 0) return; // of calls that were made together
+    const pauseMs = Math.min(asked ?? this.#unsaidMs(call), LONGEST_PAUSE_MS) * (1 + random() / 4);
+    if (pauseMs <= leftMs) return;
     this.#entries.set(call, { call, pauseMs, askedMs: asked, message, endMs: steadyNow(clock) + pauseMs });
+  }
+
+  /** A call was answered: the next refusal is a first one. */
+  succeeded(call: string): void {
+    this.#refusals.delete(call);
+  }
+
+  #unsaidMs(call: string): number {
+    const before = this.#refusals.get(call) ?? 0;
+    this.#refusals.set(call, before + 1);
+    return Math.min(UNSAID.firstMs * 2 ** before, UNSAID.longestMs);
   }
 }

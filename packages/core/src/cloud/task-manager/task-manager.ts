@@ -154,7 +154,7 @@ export class TaskManager {
     await this.#pauses.over(name, signal);
     try {
       const result = await this.#limiter.run(() => this.#open.run(name, call), signal);
-      this.#limiter.succeeded();
+      this.#succeeded(name);
       return result;
     } catch (error) {
       if (isRateLimited(error)) this.#refused(name, error);
@@ -211,7 +211,7 @@ export class TaskManager {
     const startedMs = steadyNow(this.#clock);
     try {
       const result = await (isTransfer ? fn(signal) : this.#open.run(call, () => fn(signal)));
-      this.#limiter.succeeded();
+      this.#succeeded(call);
       this.report(call, steadyNow(this.#clock) - startedMs);
       return result;
     } catch (error) {
@@ -221,6 +221,11 @@ export class TaskManager {
     } finally {
       this.#limiter.ended();
     }
+  }
+
+  #succeeded(call: string): void {
+    this.#limiter.succeeded();
+    this.#pauses.succeeded(call);
   }
 
   #refused(call: string, error: RateLimitedError): void {
