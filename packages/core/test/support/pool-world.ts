@@ -156,12 +156,12 @@ export class PoolWorld {
   }
 
   #apply({ pool, plan }: WorldPass): boolean {
-    for (const { request, assignment } of plan.resume) this.#carryOut(pool, request, assignment);
+    for (const { request, assignment } of plan.unpause) this.#carryOut(pool, request, assignment);
     for (const { request, assignment } of plan.accept) {
       for (const { queue } of this.pools) queue.remove(request.id);
       this.#carryOut(pool, request, assignment);
     }
-    return plan.resume.length + plan.accept.length > 0;
+    return plan.unpause.length + plan.accept.length > 0;
   }
 
   #carryOut(pool: WorldPool, request: RequestRecord, { parts, az }: Assignment): void {

@@ -107,9 +107,9 @@ export class ServedRequest {
     this.waits.push(this.work.paused !== undefined);
   }
 
-  /** Continues a request that waits for capacity. */
-  resume(parts: readonly Given[]): void {
-    this.work.resume(this.#assign(parts));
+  /** Gives nodes to a request that waits for capacity. */
+  unpause(parts: readonly Given[]): void {
+    this.work.unpause(this.#assign(parts));
   }
 
   #assign(parts: readonly Given[]): Assignment {

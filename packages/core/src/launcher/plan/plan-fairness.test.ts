@@ -134,7 +134,7 @@ class Referee {
   #check({ pool, view, paused, waiting, plan }: WorldPass): void {
     const { world } = this;
     const got = new Map<string, string[]>();
-    for (const { request, assignment } of [...plan.accept, ...plan.resume]) {
+    for (const { request, assignment } of [...plan.accept, ...plan.unpause]) {
       const labels = assignment.parts.filter(({ source }) => source.kind === 'launch').map(({ label }) => label);
       got.set(request.id, labels);
     }
@@ -204,7 +204,7 @@ class Referee {
   /** Notes for each request that gets something who stands behind it, and so may have to wait for it. */
   #noteGainers({ plan }: WorldPass): void {
     const { accepted } = this.world;
-    for (const { request } of [...plan.resume, ...plan.accept]) {
+    for (const { request } of [...plan.unpause, ...plan.accept]) {
       const behind = [...this.#before.keys()].filter((id) => {
         const isAhead = accepted.has(request.id) && !accepted.has(id);
         return request.id !== id && (isAhead || compareRequests(request, { ...request, id }) < 0);

@@ -16,7 +16,7 @@ export interface PausedRequest {
 export interface PoolPlan {
   readonly accept: readonly { request: RequestRecord; assignment: Assignment }[];
   /** Accepted requests that can now get some or all of their missing nodes. */
-  readonly resume: readonly { request: RequestRecord; assignment: Assignment }[];
+  readonly unpause: readonly { request: RequestRecord; assignment: Assignment }[];
   /** Why requests that are or will be accepted still wait. */
   readonly paused: readonly { request: RequestRecord; reason: Reason }[];
   /** Standby requests: they are declined rather than left waiting for capacity. */
@@ -41,7 +41,7 @@ export interface PoolPlan {
  */
 export function planPool(view: PoolView, paused: readonly PausedRequest[], groups: Iterable<RequestGroup>): PoolPlan {
   const pass = new PlanningPass(view);
-  pass.resumeAll(paused);
+  pass.serveAccepted(paused);
   const heads = headsOf(groups);
   for (let head = heads.pop(); head !== undefined; head = heads.pop()) {
     const { group, index, request } = head;
@@ -54,7 +54,7 @@ export function planPool(view: PoolView, paused: readonly PausedRequest[], group
 class PlanningPass {
   readonly #plan = {
     accept: [] as { request: RequestRecord; assignment: Assignment }[],
-    resume: [] as { request: RequestRecord; assignment: Assignment }[],
+    unpause: [] as { request: RequestRecord; assignment: Assignment }[],
     paused: [] as { request: RequestRecord; reason: Reason }[],
     decline: [] as { request: RequestRecord; reason: Reason }[],
     waiting: [] as { request: RequestRecord; group: string; reason: Reason }[],
@@ -77,14 +77,14 @@ class PlanningPass {
    * Serves accepted requests before all others. Those of the provider's other pools and of other launchers take their place
    * in the same order.
    */
-  resumeAll(paused: readonly PausedRequest[]): void {
+  serveAccepted(paused: readonly PausedRequest[]): void {
     const foreign = [...this.#view.foreignReservations].sort((a, b) => compareRequests(a.request, b.request));
     for (const item of [...paused].sort((a, b) => compareRequests(a.request, b.request))) {
       for (let next = foreign[0]; next && compareRequests(next.request, item.request) < 0; next = foreign[0]) {
         this.#budget.reserve(next);
         foreign.shift();
       }
-      this.#resume(item);
+      this.#serve(item);
     }
     for (const reservation of foreign) this.#budget.reserve(reservation);
   }
@@ -94,14 +94,14 @@ class PlanningPass {
     return { ...this.#plan, release, head: this.#head };
   }
 
-  #resume(item: PausedRequest): void {
+  #serve(item: PausedRequest): void {
     const demand: Demand = { request: item.request, labels: item.missing, az: item.az, accepted: true };
     const { assignment, shortage, rule } = this.#budget.fit(demand);
     this.#short ||= rule === 'pool-full';
     if (shortage) this.#plan.paused.push({ request: item.request, reason: shortage });
     this.#budget.take(demand, assignment);
     if (assignment.parts.some((part) => part.source.kind !== 'wait')) {
-      this.#plan.resume.push({ request: item.request, assignment });
+      this.#plan.unpause.push({ request: item.request, assignment });
     }
   }
 

@@ -48,7 +48,7 @@ export class PoolWork {
     if (this.#queue.isPlanDue || !this.#canPlan) return 0;
     const plan = this.#plan();
     this.#carryOut(plan);
-    return plan.accept.length + plan.resume.length;
+    return plan.accept.length + plan.unpause.length;
   }
 
   get #canPlan(): boolean {
@@ -95,7 +95,7 @@ export class PoolWork {
   }
 
   #carryOut(plan: PoolPlan): void {
-    for (const { request, assignment } of plan.resume) this.#resume(request.id, assignment);
+    for (const { request, assignment } of plan.unpause) this.#unpause(request.id, assignment);
     for (const { request, assignment } of plan.accept) this.#accept(request, assignment);
     for (const { request, reason } of plan.decline) this.#decline(request, reason);
     if (plan.release) void releaseNode(this.#context, plan.release, 'a request waits for the capacity it takes');
@@ -183,9 +183,9 @@ export class PoolWork {
   }
 
   /** Gives nodes to a request that waits for capacity. */
-  #resume(id: RequestId, assignment: Assignment): void {
+  #unpause(id: RequestId, assignment: Assignment): void {
     const work = this.#demand.atWork.get(id);
-    if (work && this.#claim(assignment, work)) work.resume(assignment);
+    if (work && this.#claim(assignment, work)) work.unpause(assignment);
   }
 
   #claim(assignment: Assignment, by: RequestWork): boolean {

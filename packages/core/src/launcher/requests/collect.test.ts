@@ -17,7 +17,7 @@ describe('a request that waits for capacity', () => {
     const { served, id } = await pausedRequest();
     const b = await served.world.createNode({ labels: ['b'] });
 
-    served.resume([['b', b]]);
+    served.unpause([['b', b]]);
 
     expect(await served.outcome()).toBe('fulfilled');
     expect((await served.stored()).nodeIds).toEqual([id, b]);
@@ -30,7 +30,7 @@ describe('a request that waits for capacity', () => {
     await clock.run(other.setData(requestPath(served.id), encodeRequest(changed)));
     const b = await served.world.createNode({ labels: ['b'] });
 
-    served.resume([['b', b]]);
+    served.unpause([['b', b]]);
 
     expect(await served.outcome()).toBe('fulfilled');
     expect(await served.stored()).toMatchObject({ state: 'fulfilled', relativePriority: 7 });
@@ -43,7 +43,7 @@ describe('a request that waits for capacity', () => {
 
     const taken = other.create(`${nodeLockPath(b)}`, '');
     const entry = other.create(`${nodeLockPath(b)}/0123__lock__`, '', { ephemeral: true, sequential: true });
-    served.resume([['b', b]]);
+    served.unpause([['b', b]]);
     await clock.run(Promise.all([taken, entry]));
     await served.world.pass(1_000);
 
@@ -56,7 +56,7 @@ describe('a request that waits for capacity', () => {
     served.accept([['a', WAIT]]);
     await served.world.pass(1_000);
 
-    served.resume([['a', await served.world.createNode({})]]);
+    served.unpause([['a', await served.world.createNode({})]]);
     await served.outcome();
 
     expect(served.waits).toEqual([true, false]);
@@ -96,7 +96,7 @@ describe('a stopped node', () => {
 
     const taken = other.create(`${nodeLockPath(b)}`, '');
     const entry = other.create(`${nodeLockPath(b)}/0123__lock__`, '', { ephemeral: true, sequential: true });
-    served.resume([['b', b]]);
+    served.unpause([['b', b]]);
     await clock.run(Promise.all([taken, entry]));
     await served.world.pass(1_000);
 
@@ -154,7 +154,7 @@ describe('a launch that does not succeed', () => {
     expect(served.work.paused).toMatchObject({ missing: ['a'] });
 
     launch = ready;
-    served.resume([['a', LAUNCH]]);
+    served.unpause([['a', LAUNCH]]);
 
     expect(await served.outcome()).toBe('fulfilled');
     expect((await served.stored()).nodeIds).toHaveLength(1);
@@ -225,7 +225,7 @@ describe('a node whose machine is lost while its request waits for others', () =
     expect(await served.nodeEntries(id)).toEqual([]);
     expect(served.work.paused).toMatchObject({ missing: ['a', 'b'] });
     const [a, b] = [await served.world.createNode({}), await served.world.createNode({ labels: ['b'] })];
-    served.resume([
+    served.unpause([
       ['a', a],
       ['b', b],
     ]);
@@ -237,7 +237,7 @@ describe('a node whose machine is lost while its request waits for others', () =
     const { served, id } = await pausedRequest();
     const b = await served.world.createNode({ labels: ['b'] });
 
-    served.resume([['b', b]]);
+    served.unpause([['b', b]]);
     loseMachine(served, id, 'stopped');
     await served.world.pass(1_000);
 

@@ -19,7 +19,7 @@ export async function collect(
 ): Promise<StepTo<'collecting' | 'paused' | 'fulfilling' | 'giving-up' | 'ended'>> {
   const { parts, heard } = work;
   if (work.abandonedFor) throw work.abandonedFor;
-  await takeResumed(work);
+  await takeAssigned(work);
   await replaceUnusable(work);
   const last = parts.all.find((part) => part.readyChanges && isCompleteWith(work, part));
   if (last) return { name: 'fulfilling', last };
@@ -82,8 +82,8 @@ function handOverReason({ request, view }: RequestWork, label: string, error: Er
 }
 
 /** Takes and launches nodes that were assigned since the request was accepted. */
-async function takeResumed(work: RequestWork): Promise<void> {
-  for (let next = work.resumed.shift(); next; next = work.resumed.shift()) {
+async function takeAssigned(work: RequestWork): Promise<void> {
+  for (let next = work.assigned.shift(); next; next = work.assigned.shift()) {
     launch(work, next.toLaunch);
     await takeNodes(work, next.reused);
   }

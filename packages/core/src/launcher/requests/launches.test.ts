@@ -203,7 +203,7 @@ describe('a launch that has ended for lack of quota', () => {
       orders.push(order) === 1 ? aborted(order) : new Promise<never>(() => undefined);
     served.accept([['a', LAUNCH]], { launch });
     await served.world.pass(1_000);
-    served.resume([['a', LAUNCH]]);
+    served.unpause([['a', LAUNCH]]);
     await served.world.pass(1_000);
 
     const late = orders[0]?.store({ state: 'ready', externalId: 'i-old' });

@@ -29,7 +29,7 @@ describe('work whose session is over', () => {
     );
     await served.world.pass(1_000);
 
-    served.resume([['b', LAUNCH]]);
+    served.unpause([['b', LAUNCH]]);
     served.work.abandon(new Error('the session has expired'));
     await served.outcome();
     await served.world.pass(100);
@@ -73,7 +73,7 @@ describe('work that fails while records are being made for it', () => {
     );
     await served.world.pass(1_000);
 
-    served.resume([
+    served.unpause([
       ['a', second],
       ['b', LAUNCH],
     ]);

@@ -102,7 +102,7 @@ export class RequestWork implements RequestAtWork {
   readonly epoch: number;
   readonly heard = new Set<RequestNews>();
   /** Assignments made while the request waited for capacity, and not carried out yet. */
-  readonly resumed: AssignedParts[] = [];
+  readonly assigned: AssignedParts[] = [];
   /** Node records that are being created. */
   readonly creating = new Set<Promise<unknown>>();
   /** Whether another launcher had accepted the request before. */
@@ -123,7 +123,7 @@ export class RequestWork implements RequestAtWork {
   #isWoken = false;
   #wake: (() => void) | undefined;
 
-  /** Takes over the driver's handler that was asked whether the request can be accepted. */
+  /** Takes the driver's handler that was asked whether the request can be accepted. */
   constructor(context: Context, tools: RequestTools, request: RequestRecord) {
     this.context = context;
     this.tools = tools;
@@ -212,9 +212,9 @@ export class RequestWork implements RequestAtWork {
     return findAlternative(this.#request, this.view) === undefined;
   }
 
-  /** Continues a request that waits for capacity. The nodes of the assignment must be claimed in the mirror for this work. */
-  resume(assignment: Assignment): void {
-    this.resumed.push(this.assign(assignment));
+  /** Gives nodes to a request that waits for capacity. The nodes of the assignment must be claimed in the mirror for this work. */
+  unpause(assignment: Assignment): void {
+    this.assigned.push(this.assign(assignment));
     this.setPaused(false);
     this.wake();
   }

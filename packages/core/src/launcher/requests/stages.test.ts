@@ -141,7 +141,7 @@ describe('a request that waits for capacity', () => {
 
 describe('a request whose record is spoiled while its nodes are gathered', () => {
   it.each([
-    ['it has all of them', 'resume'],
+    ['it has all of them', 'unpause'],
     ['its launcher stops', 'draining'],
   ] as const)('is only unlocked when %s, and its nodes are free', async (_when, what) => {
     const { served, id } = await pausedRequest();
@@ -149,7 +149,7 @@ describe('a request whose record is spoiled while its nodes are gathered', () =>
     const b = await served.world.createNode({ labels: ['b'] });
     await clock.run(other.setData(requestPath(served.id), '[]'));
 
-    if (what === 'resume') served.resume([['b', b]]);
+    if (what === 'unpause') served.unpause([['b', b]]);
     else served.work.notify(what);
 
     expect(await served.outcome()).toBe('put-back');
