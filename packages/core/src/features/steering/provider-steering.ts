@@ -1,4 +1,4 @@
-import type { CancelTimer } from '@nodepool/zk-protocol';
+import { isStartable, type CancelTimer } from '@nodepool/zk-protocol';
 import { failureKindOf, isLasting, type FailureKind } from '../../launcher/plan/failure.js';
 import type { SteeringReport, SteeringView } from '../../launcher/plan/steering.js';
 import type { Context } from '../../launcher/state/context.js';
@@ -145,7 +145,7 @@ export class ProviderSteering implements SteeringView {
     const isReady = state === 'ready';
     if (!this.#pace.has(launch)) {
       // one that another launcher began, or this one before it lost its session, shows that the provider works
-      if (isReady && launch.isResumed && !launch.isStart && this.#succeeded(launch)) this.#changed();
+      if (isReady && launch.node && !isStartable(launch.node) && this.#succeeded(launch)) this.#changed();
       return;
     }
     const { wasInTime, isFaster } = this.#pace.launchEnded(launch, isReady);

@@ -1,3 +1,4 @@
+import { newNode, type NodeId } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { poolConfig } from '../../../test/support/pool-config.js';
 import { rackConfig, rackProvider } from '../../../test/support/rack-world.js';
@@ -55,7 +56,11 @@ describe('the health of providers', () => {
   it('is good again once a launch is ready that began as a probe and was lost with the session', () => {
     const { told, set, fail, events } = setUp();
     fail(down);
-    const launch = { ...newLaunch('big'), provider: 'rack', isResumed: true };
+    const launch = {
+      ...newLaunch('big'),
+      provider: 'rack',
+      node: { ...newNode({ state: 'building' }, 0), id: '1' as NodeId },
+    };
 
     events.emit('launchBegun', { launch });
     events.emit('launchEnded', { launch, state: 'failed' });

@@ -24,7 +24,7 @@ export class SteeringSet implements Steering {
     const { events } = context;
     this.#ends = [
       // a launch that another launcher began shows neither how long one takes nor how many are possible
-      events.on('launchBegun', ({ launch }) => launch.isResumed || this.of(launch.provider)?.launchBegun(launch)),
+      events.on('launchBegun', ({ launch }) => launch.node ?? this.of(launch.provider)?.launchBegun(launch)),
       events.on('launchProgressed', ({ launch, step }) => {
         const steering = this.#begunBy(launch);
         if (step.what === 'placed') steering?.launchPlaced(launch, step.zone);

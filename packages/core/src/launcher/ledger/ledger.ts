@@ -89,7 +89,7 @@ export class Ledger {
 
   #launchBegun(launch: Launch): void {
     this.#launches.set(launch.provider, this.activeLaunches(launch.provider) + 1);
-    if (!launch.isResumed) this.#requests.get(launch.request)?.launchBegun(launch);
+    if (!launch.node) this.#requests.get(launch.request)?.launchBegun(launch);
   }
 
   #launchEnded(launch: Launch): void {

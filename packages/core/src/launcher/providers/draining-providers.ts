@@ -20,7 +20,7 @@ const GRACE_PERIOD_MS = 60_000;
 
 /**
  * Providers that left the configuration, until their nodes are gone. They delete returned nodes as before, and free nodes
- * after a grace period, see {@link judge}. If another launcher has the provider, that one takes over.
+ * after a grace period, see {@link judge}. If another launcher has the provider, its nodes are left to that one.
  */
 export class DrainingProviders {
   readonly #context: Context;

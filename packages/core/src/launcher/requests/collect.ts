@@ -108,7 +108,7 @@ export async function takeNodes(work: RequestWork, parts: readonly Part[]): Prom
   }
 }
 
-/** Lets the driver check nodes that have been locked, and starts or continues the launches of nodes that are not ready. */
+/** Lets the driver check nodes that have been locked, and launches those that are not ready. */
 export function holdNodes(work: RequestWork, parts: readonly Part[], entries: ReadonlyMap<NodeId, string>): void {
   const { context, driver } = work;
   for (const part of parts) {

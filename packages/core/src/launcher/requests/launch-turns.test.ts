@@ -8,7 +8,7 @@ const LAUNCH: Launch = {
 };
 const NEVER = new AbortController().signal;
 
-/** Taken-over launches, all of them counted. */
+/** Launches of nodes that exist already, all of them counted. */
 function setUp(maxConcurrency: number, launches: number, signal = NEVER) {
   const events = new LauncherEvents();
   const turns = new LaunchTurns({ events });
@@ -30,7 +30,7 @@ function setUp(maxConcurrency: number, launches: number, signal = NEVER) {
   return { events, pool, begun, refused, all, settle, end };
 }
 
-describe('launches that are taken over', () => {
+describe('launches of nodes that exist already', () => {
   it.each([
     [-1, [0, 1, 2]],
     [3, [0, 1, 2]],

@@ -21,8 +21,8 @@ export class NoTurnError extends Error {
 }
 
 /**
- * Lets launches that were taken over run within `max-concurrency`, one after another. They count as launches in progress from the
- * take-over on, so that no new ones begin before them.
+ * Lets launches of nodes that exist already run within `max-concurrency`, one after another. They count as launches in progress from the
+ * decision on, so that no new ones begin before them.
  */
 export class LaunchTurns {
   /** By provider. */

@@ -83,7 +83,7 @@ export async function launchesRecorded({ creating }: RequestWork): Promise<boole
   return isKnown;
 }
 
-/** Starts a stopped node, or continues a launch that another launcher began. The node is locked. */
+/** Launches a node that exists already: it was stopped, or another launcher began to make it. The node is locked. */
 export function continueLaunch(work: RequestWork, part: Part): void {
   const { node, entry, launch } = part;
   if (!node || entry === undefined || !launch) return;
@@ -194,7 +194,7 @@ async function callDriver(work: RequestWork, part: RecordedPart, begun: Launch):
   }
   const order: LaunchOrder = {
     node,
-    isResumed: begun.isResumed,
+    ...(begun.node && { isResumed: true }),
     label,
     pool: view.pool,
     request,
@@ -205,7 +205,7 @@ async function callDriver(work: RequestWork, part: RecordedPart, begun: Launch):
     ...(view.steering && attemptEvents(work, begun)),
   };
   try {
-    if (begun.isResumed) await work.tools.turns.take(view, signal);
+    if (begun.node) await work.tools.turns.take(view, signal);
     // The launch of most drivers: {@link StateMachineProvider} in `cloud/state-machine/provider.ts`.
     return await driver.launch(order, signal);
   } catch (error) {

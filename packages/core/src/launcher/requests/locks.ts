@@ -51,7 +51,7 @@ interface AllocationOptions {
   readonly acceptRequest: boolean;
   /** Node records to create for it. */
   readonly drafts?: readonly NodeRecord[];
-  /** Id of the pool that continues the launches of nodes which are not ready. */
+  /** Id of the pool that launches those of the nodes which are not ready. */
   readonly launcher?: LauncherId | undefined;
 }
 
@@ -111,7 +111,7 @@ function buildAllocation(
     const directoryExists = directories.get(keyOf(subject)) ?? context.mirror.nodes.hasLockDirectory(node.id);
     nodeIndexes.set(node.id, transaction.lock(subject, nodeLockPath(node.id), directoryExists));
     const { id: allocatedTo, tenantName, requestor } = request;
-    const changes = { allocatedTo, tenantName, requestor, ...(launcher !== undefined && takeOver(node, launcher)) };
+    const changes = { allocatedTo, tenantName, requestor, ...(launcher !== undefined && toLaunch(node, launcher)) };
     transaction.add(subject, setNode(withNode(node, changes, now, 'launcher')));
   }
   const draftIndexes = drafts.map((draft) =>
@@ -121,13 +121,12 @@ function buildAllocation(
 }
 
 /**
- * What changes in a node whose launch continues. A record that was never locked is of a launch that had yet to begin; a stopped
- * node is started.
+ * What changes in a node that is not ready and is launched: it was stopped, is being made, or is about to be, with a record that was
+ * never locked.
  */
-function takeOver({ state }: NodeRecord, launcher: LauncherId): NodeFields {
-  if (state === 'testing') return { launcher, state: 'building', comment: null };
-  if (state === 'init') return { launcher, state: 'building' };
-  return state === 'building' ? { launcher } : {};
+function toLaunch({ state }: NodeRecord, launcher: LauncherId): NodeFields {
+  if (state === 'ready') return {};
+  return state === 'building' ? { launcher } : { launcher, state: 'building', comment: null };
 }
 
 /** Reads the lock entries and the new records from the results of the transaction. */

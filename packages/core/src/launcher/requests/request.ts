@@ -1,24 +1,15 @@
-import {
-  isStartable,
-  type CancelTimer,
-  type NodeId,
-  type NodeRecord,
-  type RequestRecord,
-  steadyNow,
-} from '@nodepool/zk-protocol';
+import { steadyNow, type CancelTimer, type NodeId, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
 import { asError } from '../../async/as-error.js';
 import { LazyAbort } from '../../async/lazy-abort.js';
 import type { NodeRequestHandler, Provider } from '../../contract/driver.js';
 import type { Logger } from '../../contract/logger.js';
 import { LOGGER_NAMES } from '../../contract/logger-names.js';
 import { findAlternative, isProbe } from '../plan/health-rules.js';
-import { isResumable } from '../plan/nodes.js';
 import type { PausedRequest } from '../plan/plan-pool.js';
 import type { RequestOutcome } from '../../contract/request-outcome.js';
 import type { Assignment, Reason } from '../plan/types.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
-import type { Launch } from '../state/events.js';
 import { isUnreadable } from '../state/unreadable.js';
 import type { RequestAtWork } from '../view/pool-demand.js';
 import type { LivePoolView } from '../view/pool-view.js';
@@ -188,19 +179,16 @@ export class RequestWork implements RequestAtWork {
   assign(assignment: Assignment): AssignedParts {
     this.az ??= assignment.az;
     const { reused, toLaunch } = this.parts.assign(assignment);
-    for (const part of reused) {
-      const isStart = part.node !== undefined && isStartable(part.node);
-      if (isStart || (part.node && isResumable(part.node))) this.#beginLaunch(part, { isResumed: true, isStart });
-    }
+    for (const part of reused) if (part.node && part.node.state !== 'ready') this.#beginLaunch(part);
     return { reused, toLaunch: toLaunch.map((part) => this.#beginLaunch(part)) };
   }
 
-  #beginLaunch(part: Part, kind: Pick<Launch, 'isResumed' | 'isStart'> = {}): LaunchPart {
+  #beginLaunch(part: Part): LaunchPart {
     const { provider, pool } = this.view;
-    const { label } = part;
+    const { label, node } = part;
     const need = this.view.needOf(label);
     const isLastResort = this.#isLastResort(label);
-    const launch = { provider, pool: pool.name, label, request: this.#request.id, need, isLastResort, ...kind };
+    const launch = { provider, pool: pool.name, label, request: this.#request.id, need, isLastResort, node };
     this.context.events.emit('launchBegun', { launch });
     return Object.assign(part, { launch, unwanted: new LazyAbort() });
   }

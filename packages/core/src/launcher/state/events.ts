@@ -44,12 +44,10 @@ export interface Launch {
   readonly request: RequestId;
   /** Resources that the node will use. */
   readonly need: Resources;
-  /** Another launcher began it, or its node was stopped: the node has a record already. */
-  readonly isResumed?: boolean | undefined;
+  /** The node, if it exists already: it was stopped, or another launcher began to make it. */
+  readonly node?: NodeRecord | undefined;
   /** No other provider could serve the request when the launch began, so it is made also while the provider fails: no probe. */
   readonly isLastResort?: boolean | undefined;
-  /** Its node was stopped. */
-  readonly isStart?: boolean | undefined;
 }
 
 /**
