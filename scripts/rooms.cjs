@@ -92,6 +92,7 @@ const ROOMS = {
       'launcher/registry',
       'launcher/state',
       'launcher/providers',
+      'launcher/ledger',
       'launcher/view',
       'launcher/requests',
     ],
@@ -144,6 +145,7 @@ const ROOMS = {
       'launcher/nodes',
     ],
     'features/steering': ['contract', 'async', 'conditions', 'launcher/state', 'launcher/plan', 'launcher/nodes'],
+    'features/resumed-launches': ['launcher/plan', 'launcher/requests', 'launcher/nodes'],
     'features/stopped-spares': ['contract', 'async', 'launcher/state', 'launcher/requests', 'launcher/nodes'],
     'features/image-trials': ['contract', 'images', 'launcher/state', 'launcher/nodes'],
     features: [
@@ -152,6 +154,7 @@ const ROOMS = {
       'features/drains',
       'features/hold-orders',
       'features/leases',
+      'features/resumed-launches',
       'features/steering',
       'features/stopped-spares',
       'features/image-trials',

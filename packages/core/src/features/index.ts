@@ -4,6 +4,7 @@ import { drains } from './drains/index.js';
 import { holdOrders } from './hold-orders/index.js';
 import { imageTrials } from './image-trials/index.js';
 import { leases } from './leases/index.js';
+import { resumedLaunches } from './resumed-launches/index.js';
 import { steering } from './steering/index.js';
 import { stoppedSpares } from './stopped-spares/index.js';
 
@@ -16,6 +17,7 @@ export const FEATURES: Readonly<Record<string, MakeFeature>> = {
   'hold-orders': holdOrders,
   drains,
   'age-limits': ageLimits,
+  'resumed-launches': resumedLaunches,
   'stopped-spares': stoppedSpares,
   'image-trials': imageTrials,
   steering,

@@ -87,7 +87,7 @@ export function makeParts(options: LauncherOptions) {
 
   // requests
   const unlocks = new DelayedUnlocks(cleanup);
-  const lost = new LostRequests(cleanup, ledger, registry);
+  const lost = new LostRequests(cleanup, ledger);
   const turns = new LaunchTurns(context);
   const tools = { registry, unlocks, turns, lost, ledger, providers, steering, views };
   const pools = new PoolSet(context, tools, announceLegacy);
@@ -100,7 +100,10 @@ export function makeParts(options: LauncherOptions) {
   const idle = new IdleNodes(cleanup);
   idle.add((node) => providers.judge(node));
   const standby = new Standby(context, views, goals, features);
-  const engine = { context: cleanup, providers, registry, views, goals, standby, serverClock, idle, reaper, images };
+  const engine = {
+    ...{ context: cleanup, registry, providers, ledger, views, lost, pools },
+    ...{ reaper, goals, idle, standby, serverClock, images },
+  };
   features.push(...Object.values(options.features ?? FEATURES).map((make) => make(engine)));
   caches.push(...features.flatMap((feature) => feature.caches ?? []));
   steering.by = features.find((feature) => feature.steering)?.steering;

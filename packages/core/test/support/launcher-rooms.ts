@@ -110,11 +110,13 @@ export class LauncherRooms {
 
   /** What features get, with the given changes. */
   engine(changes: Partial<Omit<Engine, 'serverClock'> & { serverClock: ServerTime }> = {}): Engine {
-    const { providers, registry, views, goals, idle, images } = this;
+    const { providers, registry, ledger, views, goals, idle, images } = this;
     const { context } = this.world;
-    const reaper = { claimUsed: () => undefined, look: () => undefined }; // none deletes here
-    const standby = { isMissing: () => false, check: () => undefined };
-    const own = { context, providers, registry, views, goals, standby, idle, reaper, images };
+    const none = () => undefined;
+    const reaper = { claimUsed: none, keepUnfinished: none, look: none }; // nothing is deleted here, or lost
+    const [lost, pools] = [{ claim: none, look: none, isRecovering: () => false }, { serve: none }];
+    const standby = { isMissing: () => false, check: none };
+    const own = { context, providers, registry, ledger, lost, pools, views, goals, standby, idle, reaper, images };
     const { serverClock = context.clock } = changes;
     const time = { ...countedClock(context.clock), now: () => serverClock.now() };
     return { ...own, ...changes, serverClock: time };
@@ -201,7 +203,7 @@ export class LauncherRooms {
   // --- running pools ---------------------------------------------------------------------------------------------
 
   /** Registers and starts the pools of the configuration. */
-  async openPools(lost = new LostRequests(this.world.context, this.ledger, this.registry)): Promise<PoolSet> {
+  async openPools(lost = new LostRequests(this.world.context, this.ledger)): Promise<PoolSet> {
     const { registry, ledger, providers, steering, views, turns } = this;
     const { context } = this.world;
     const tools = { registry, ledger, providers, steering, views, lost, turns, unlocks: new DelayedUnlocks(context) };

@@ -29,7 +29,7 @@ export const rackProvider: ProviderConfig = {
 const idleDriver = (changes: Partial<Provider>, launches: boolean): Driver => ({
   name: 'idle',
   apiVersion: 1,
-  capabilities: { launches, pausesAtQuota: false, managesImages: false },
+  capabilities: { launches, pausesAtQuota: false, managesImages: false, resumes: launches },
   schema: {},
   getProviderConfig: () => rackProvider,
   getProvider: (config) => idleProvider(config, changes),
@@ -64,7 +64,7 @@ export const pooledConfig: Config = {
 
 /** A ZooKeeper on a virtual clock, for launchers with a provider whose nodes have no instances. */
 export class RackWorld {
-  /** @param provider - changed members of the provider @param launches - whether it can launch nodes */
+  /** @param provider - changed members of the provider @param launches - whether it can launch nodes, and resume launches */
   constructor(
     private readonly provider: Partial<Provider> = {},
     private readonly logger: Logger = silentLogger,

@@ -107,7 +107,8 @@ it('holds no node that another process locks meanwhile', async () => {
   if (!node) throw new Error('the mirror does not show the node');
 
   const claims: Parameters<Reaper['claimUsed']>[0][] = [];
-  const reaper = { claimUsed: (claim: (typeof claims)[0]) => claims.push(claim), look: () => undefined };
+  const claimUsed = (claim: (typeof claims)[0]) => claims.push(claim);
+  const reaper = { ...rooms.engine().reaper, claimUsed };
   holdOrders(rooms.engine({ context: { ...world.lockedMeanwhile(id), controls }, reaper }));
   const hold = claims[0]?.(node) ?? expect.fail('the node is not claimed');
 

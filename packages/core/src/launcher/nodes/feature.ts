@@ -1,12 +1,16 @@
-import type { Clock, CommitTarget, NodeRecord } from '@nodepool/zk-protocol';
+import type { Clock, CommitTarget, NodeRecord, RequestRecord } from '@nodepool/zk-protocol';
+import type { Ledger } from '../ledger/ledger.js';
 import type { StandbySource } from '../plan/nodes.js';
 import type { Steering } from '../plan/steering.js';
+import type { Assignment } from '../plan/types.js';
 import type { ProviderSet } from '../providers/provider-set.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
+import type { LostRequests } from '../requests/lost-requests.js';
 import type { Context } from '../state/context.js';
 import type { Part } from '../state/part.js';
 import type { ImageMirror } from '../state/image-mirror.js';
 import type { ServerTime } from '../state/server-clock.js';
+import type { LivePoolView } from '../view/pool-view.js';
 import type { PoolViews } from '../view/pool-views.js';
 import type { IdleNodes } from './idle-nodes.js';
 import type { Reaper } from './reaper.js';
@@ -16,7 +20,15 @@ import type { StandbyGoals } from './standby-goals.js';
 export interface Engine {
   readonly context: Context;
   readonly providers: ProviderSet;
-  readonly registry: Pick<PoolRegistry, 'announce'>;
+  readonly registry: Pick<PoolRegistry, 'announce' | 'candidates' | 'isOwn'> & {
+    readonly registered: Pick<PoolRegistry['registered'], 'has'>;
+  };
+  readonly ledger: Pick<Ledger, 'has'>;
+  readonly lost: Pick<LostRequests, 'claim' | 'look' | 'isRecovering'>;
+  readonly pools: {
+    /** Has the pool serve a lost request with the nodes that it has; what it lacks waits. */
+    serve(view: LivePoolView, request: RequestRecord, assignment: Assignment): void;
+  };
   readonly views: PoolViews;
   readonly goals: StandbyGoals;
   readonly standby: {
@@ -27,7 +39,7 @@ export interface Engine {
   };
   readonly serverClock: ServerTime & Clock;
   readonly idle: IdleNodes;
-  readonly reaper: Pick<Reaper, 'claimUsed' | 'look'>;
+  readonly reaper: Pick<Reaper, 'claimUsed' | 'keepUnfinished' | 'look'>;
   readonly images: ImageMirror;
 }
 

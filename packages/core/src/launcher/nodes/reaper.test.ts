@@ -188,7 +188,7 @@ it('a ready node that the work on its request does not know is free after a minu
   await reaper.stop();
 });
 
-describe('an unlocked launch that could be continued', () => {
+describe('an unlocked node that could be finished', () => {
   /** Its request is locked, and the node as well or not. */
   async function begunLaunch({ isLocked }: { isLocked: boolean }) {
     const { rooms, world } = await openRooms();
@@ -206,6 +206,7 @@ describe('an unlocked launch that could be continued', () => {
     const nodeEntry = isLocked ? await lock(nodeLockPath(id)) : undefined;
     await world.pass(100);
     const reaper = new Reaper(world.context, rooms.providers, rooms.registry.registered);
+    reaper.keepUnfinished(({ state }) => state === 'building');
     const exists = () => clock.run(other.exists(nodePath(id)));
     return { world, id, reaper, requestEntry, nodeEntry, exists };
   }

@@ -6,7 +6,6 @@ import { FIRST_POOL_PAUSE_MS } from '../plan/first-pool.js';
 import {
   holdsNodes,
   isLeftOut,
-  isResumable,
   isUnwanted,
   isUsed,
   judgeNode,
@@ -54,6 +53,7 @@ export class Reaper implements Part {
   readonly #pools: RegisteredPools;
   readonly #queue: WorkQueue<NodeId>;
   readonly #claims: ((node: NodeRecord) => (() => Promise<void>) | undefined)[] = [];
+  readonly #unfinished: ((node: NodeRecord) => boolean)[] = [];
   readonly #failures = new Map<NodeId, Failure>();
   /** Since when nodes are left to the launcher that handles them first, in steady time. */
   readonly #leftSinceMs = new Map<NodeId, number>();
@@ -89,6 +89,15 @@ export class Reaper implements Part {
   /** Asks the claim what to do with an unlocked node whose use is over, in place of its deletion. `undefined`: nothing. */
   claimUsed(claim: (node: NodeRecord) => (() => Promise<void>) | undefined): void {
     this.#claims.push(claim);
+  }
+
+  /** Keeps unlocked nodes of lost requests that can be finished: {@link NodeFacts.isUnfinished}. */
+  keepUnfinished(isUnfinished: (node: NodeRecord) => boolean): void {
+    this.#unfinished.push(isUnfinished);
+  }
+
+  #isUnfinished(node: NodeRecord): boolean {
+    return this.#unfinished.some((isUnfinished) => isUnfinished(node));
   }
 
   /** Looks at a node again. */
@@ -168,6 +177,7 @@ export class Reaper implements Part {
       unwantedForMs: isUnused ? this.#unwantedForMs(id) : 0,
       hasLauncherLeft: this.#gone.has(launcher ?? ''),
       isOurs: this.#providers.providerOf(node) !== undefined,
+      isUnfinished: this.#isUnfinished(node),
     };
   }
 
@@ -242,7 +252,7 @@ export class Reaper implements Part {
       const work = claim(node);
       if (work) return work();
     }
-    if (isResumable(node) && !(await this.#isStillGarbage(node.id))) return;
+    if (this.#isUnfinished(node) && !(await this.#isStillGarbage(node.id))) return;
     const provider = this.#providers.providerOf(node);
     const result = await deleteNode(this.#context, node, provider, this.#stop.signal);
     if (result === 'session-lost') this.#queue.add(node.id);

@@ -14,7 +14,7 @@ function node(changes: Partial<NodeRecord>): NodeRecord {
 function facts(changes: Partial<NodeFacts> = {}): NodeFacts {
   return {
     ...{ request: undefined, isRequestLocked: false, unwantedForMs: 0, hasLauncherLeft: false },
-    ...{ isOurs: true, ...changes },
+    ...{ isOurs: true, isUnfinished: false, ...changes },
   };
 }
 
@@ -49,20 +49,20 @@ describe('judgeNode', () => {
     ['requested', 'delete'],
     ['failed', 'delete'],
     ['fulfilled', 'delete'],
-  ] as const)('leaves a launch that can be continued to its request; when that is %s: %s', (state, verdict) => {
-    const resumable = node({ state: 'building', allocatedTo, launchState: {} });
+  ] as const)('leaves a node that can be finished to its request; when that is %s: %s', (state, verdict) => {
+    const building = node({ state: 'building', allocatedTo });
 
-    expect(judgeNode(resumable, withRequest(state))).toBe(verdict);
-    expect(judgeNode({ ...resumable, launchState: null }, withRequest(state))).toBe('delete');
-    expect(judgeNode({ ...resumable, allocatedTo: null }, facts())).toBe('delete');
+    expect(judgeNode(building, { ...withRequest(state), isUnfinished: true })).toBe(verdict);
+    expect(judgeNode(building, withRequest(state))).toBe('delete');
+    expect(judgeNode({ ...building, allocatedTo: null }, facts({ isUnfinished: true }))).toBe('delete');
   });
 
-  it('deletes a launch that was left out by the process that has locked its request, unless it is about to lock the record', () => {
-    const resumable = node({ state: 'building', allocatedTo, launchState: {} });
-    const locked = { ...withRequest('pending'), isRequestLocked: true };
+  it('deletes such a node if the process that has locked its request has left it out, unless it is about to lock the record', () => {
+    const building = node({ state: 'building', allocatedTo });
+    const locked = { ...withRequest('pending'), isRequestLocked: true, isUnfinished: true };
 
-    expect(judgeNode(resumable, locked)).toBe('delete');
-    expect(judgeNode({ ...resumable, state: 'init' }, locked)).toBe('keep');
+    expect(judgeNode(building, locked)).toBe('delete');
+    expect(judgeNode({ ...building, state: 'init' }, locked)).toBe('keep');
   });
 
   it('gives a ready node free whose request is gone, waits again, or has failed', () => {

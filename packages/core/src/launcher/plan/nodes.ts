@@ -22,6 +22,8 @@ export interface NodeFacts {
   readonly hasLauncherLeft: boolean;
   /** This launcher has the node's provider, configured or draining. */
   readonly isOurs: boolean;
+  /** It is being made, and can be finished for its request although the launcher that began is gone. */
+  readonly isUnfinished: boolean;
 }
 
 /** A record in state `init` that no launcher has locked for this long, and no request needs, is garbage. */
@@ -38,7 +40,7 @@ export function judgeNode(node: NodeRecord, facts: NodeFacts): NodeVerdict {
   // a record without a provider has no resource; it is removed once it is marked `deleted`
   const isOurs = node.provider === null ? node.state === 'deleted' : facts.isOurs;
   if (!isOurs) return 'keep';
-  if (isToBeResumed(node, facts)) return 'keep';
+  if (isOfLostRequest(node, facts)) return 'keep';
   if (UNLOCKED_GARBAGE_STATES.has(node.state)) return 'delete';
   if (isLeftOut(node, facts) && facts.unwantedForMs > NEVER_LOCKED_MS) return 'deallocate';
   if (!isUnwanted(node, facts.request)) return 'keep';
@@ -49,18 +51,13 @@ export function judgeNode(node: NodeRecord, facts: NodeFacts): NodeVerdict {
 }
 
 /**
- * Whether the launch of an unlocked node may continue: its launcher is gone, and the request is not yet taken over or put back.
- * The latter takes the node from the request, so no node is kept without end. A process that has locked the request has locked the nodes
- * that it wants, but for records that it is about to lock.
+ * Whether an unlocked node may be finished: its request is lost, and not yet served with it or put back. The latter takes the node
+ * from the request, so no node is kept without end. A process that has locked the request has locked the nodes that it wants, but for
+ * records that it is about to lock.
  */
-function isToBeResumed(node: NodeRecord, { request, isRequestLocked }: NodeFacts): boolean {
-  const isLeftOut = isRequestLocked && node.state === 'building';
-  return isResumable(node) && request?.state === 'pending' && !isLeftOut;
-}
-
-/** Whether another launcher can continue the launch of the node. */
-export function isResumable({ state, launchState, allocatedTo }: NodeRecord): boolean {
-  return (state === 'building' || state === 'init') && launchState !== null && allocatedTo !== null;
+function isOfLostRequest({ state }: NodeRecord, { request, isRequestLocked, isUnfinished }: NodeFacts): boolean {
+  const isLeftOut = isRequestLocked && state === 'building';
+  return isUnfinished && request?.state === 'pending' && !isLeftOut;
 }
 
 /** Whether the node is allocated to a request that does not need it. @param request - that `allocated_to` names */

@@ -11,7 +11,7 @@ import { LAUNCHES_AT_ONCE } from '../../features/steering/pace.js';
 /** A pool of labels `a` and `b`, at work. @param options - of the launches and of the provider */
 async function open(...options: Parameters<typeof servingDrivers>) {
   const rooms = await LauncherRooms.open(configOf(poolConfig('main', ['a', 'b'])), servingDrivers(...options));
-  const lost = new LostRequests(rooms.world.context, rooms.ledger, rooms.registry);
+  const lost = new LostRequests(rooms.world.context, rooms.ledger);
   const pools = await rooms.openPools(lost);
   const [pool] = pools.configured;
   if (!pool) throw new Error('no pool has been made');

@@ -2,11 +2,12 @@ import type { NodeRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol
 import type { Config } from '../../contract/config.js';
 import type { PoolLoad } from '../../contract/pool-load.js';
 import type { Steering } from '../plan/steering.js';
+import type { Assignment, PoolView } from '../plan/types.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
 import type { CapacityUsers } from '../providers/provider-context.js';
 import type { ProviderSet } from '../providers/provider-set.js';
 import type { RequestWork, Waits } from '../requests/request.js';
-import type { TakeOver, Takers } from '../requests/take-overs.js';
+import type { RequestTakers } from '../requests/lost-requests.js';
 import type { Context } from '../state/context.js';
 import type { NodeTakers } from '../state/mirror.js';
 import type { Occasion, Part } from '../state/part.js';
@@ -28,7 +29,7 @@ export interface PoolSetTools extends Omit<PoolTools, 'view' | 'waits'> {
  * The pools of a launcher. A reload keeps pools that are still configured; a removed pool finishes its work. Passes events on
  * to the pools that they concern.
  */
-export class PoolSet implements Part, Takers, Waits, CapacityUsers, NodeTakers {
+export class PoolSet implements Part, RequestTakers, Waits, CapacityUsers, NodeTakers {
   readonly #context: Context;
   readonly #tools: PoolSetTools;
   readonly #announceLegacy: boolean;
@@ -189,10 +190,9 @@ export class PoolSet implements Part, Takers, Waits, CapacityUsers, NodeTakers {
     for (const pool of this.#pools.values()) pool.queue.reconsider(id);
   }
 
-  /** Lets the pool of the nodes take a request whose launcher is gone. */
-  takeOver(request: RequestRecord, nodes: readonly NodeRecord[]): TakeOver {
-    const answers = [...this.#pools.values()].map((pool) => pool.work.takeOver(request, nodes));
-    return answers.find((answer) => answer !== 'no') ?? 'no';
+  /** Has the pool serve a request with these nodes. */
+  serve({ provider, pool }: PoolView, request: RequestRecord, assignment: Assignment): void {
+    this.#pools.get(poolKey(provider, pool.name))?.work.begin(request, assignment);
   }
 
   /** Pools of one provider share its quota. */

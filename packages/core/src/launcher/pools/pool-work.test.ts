@@ -6,6 +6,7 @@ import { configOf, servingDrivers } from '../../../test/support/serving-config.j
 import { poolConfig } from '../../../test/support/pool-config.js';
 import type { LaunchOrder, QuotaSupport } from '../../contract/driver.js';
 import type { PoolConfig } from '../../contract/provider-config.js';
+import { exceedsTenant } from './pool-work.js';
 
 const main = (limits: Partial<PoolConfig> = {}) => poolConfig('main', ['a', 'b'], limits);
 
@@ -293,5 +294,17 @@ describe('a full pool at work', () => {
     expect(kept).toMatchObject([{ request: { id: waiting }, need: { instances: 1 } }]);
     expect(rooms.ledger.reservationsBesides('p', 'other')).toEqual([]);
     expect(freed).toContain('main');
+  });
+});
+
+describe('exceedsTenant', () => {
+  it.each([
+    [4, false],
+    [5, true],
+  ])('compares what is used and promised with the limit of the tenant: %i of 4: %s', (used, exceeds) => {
+    const view = { tenantLimit: () => ({ instances: 4 }), tenantUsed: () => ({ instances: used }) };
+
+    expect(exceedsTenant({ tenantName: 't' }, view)).toBe(exceeds);
+    expect(exceedsTenant({ tenantName: null }, view)).toBe(false);
   });
 });

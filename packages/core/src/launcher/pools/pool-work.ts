@@ -1,16 +1,14 @@
 import { steadyNow, type NodeId, type NodeRecord, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
 import { TaskSet } from '../../async/task-set.js';
 import type { RequestOutcome } from '../../contract/request-outcome.js';
-import { sumResources } from '../../contract/resources.js';
+import { findOverrun, subtractFromLimit, sumResources } from '../../contract/resources.js';
 import type { Ledger } from '../ledger/ledger.js';
 import { judgeControls } from '../plan/controls.js';
 import { judgeFirst, judgeHealth } from '../plan/health-rules.js';
 import { planPool, type PausedRequest, type PoolPlan } from '../plan/plan-pool.js';
 import { imagesUnavailable, isPassing, judgeDecline, waitsForOthers } from '../plan/rules.js';
-import type { Assignment, Reason, Reservation, Verdict } from '../plan/types.js';
-import { assignPresent, exceedsTenant, isPresent } from '../requests/present-nodes.js';
+import type { Assignment, PoolView, Reason, Reservation, Verdict } from '../plan/types.js';
 import { RequestWork } from '../requests/request.js';
-import type { TakeOver } from '../requests/take-overs.js';
 import { serve } from '../requests/stages.js';
 import { endUnwanted } from '../requests/unwanted-launches.js';
 import type { Context } from '../state/context.js';
@@ -18,8 +16,8 @@ import { releaseNode } from '../state/expire-node.js';
 import type { PoolDemand } from '../view/pool-demand.js';
 import type { PoolQueue, QueueTools } from './pool-queue.js';
 
-/** How long a request that was taken over keeps its nodes for what it lacks while the pool cannot serve it for now. */
-const TAKEN_OVER_STAYS_MS = 300_000;
+/** How long a request that was lost keeps its nodes for what it lacks while the pool cannot serve it for now. */
+const LOST_STAYS_MS = 300_000;
 /** Pause after a request gave way, in which other requests get the capacity that it freed. */
 const GAVE_WAY_PAUSE_MS = 30_000;
 
@@ -87,9 +85,9 @@ export class PoolWork {
     const declined = judgeDecline(request, view)?.reason;
     const isNever = (declined && !isPassing(declined)) || judgeControls(request, view) || view.maxConcurrency === 0;
     // what only others prevent waits in the queue, where it keeps no node from smaller requests
-    const isNotNow = declined ?? (waitsForOthers(request, view) || (work?.isTakenOver && exceedsTenant(request, view)));
+    const isNotNow = declined ?? (waitsForOthers(request, view) || (work?.wasLost && exceedsTenant(request, view)));
     if (!isNever && !isNotNow) return true;
-    const mayWait = work?.isTakenOver && steadyNow(this.#context.clock) - work.sinceMs < TAKEN_OVER_STAYS_MS;
+    const mayWait = work?.wasLost && steadyNow(this.#context.clock) - work.sinceMs < LOST_STAYS_MS;
     if (isNever || !mayWait) work?.notify('hopeless');
     return false;
   }
@@ -110,36 +108,6 @@ export class PoolWork {
     }
   }
 
-  // --- requests of launchers that are gone ------------------------------------------------------------------------
-
-  /**
-   * Takes over a request that another launcher had accepted in this pool, with all nodes that it has; launches go on, and what it
-   * lacks waits. Not if an operator's order or the configuration would not let the pool accept it.
-   */
-  takeOver(request: RequestRecord, nodes: readonly NodeRecord[]): TakeOver {
-    const { view, ledger } = this.#tools;
-    const isOurs = nodes
-      .filter(isPresent)
-      .every(({ provider, pool }) => provider === view.provider && pool === view.pool.name);
-    if (!isOurs || view.stopping || !view.runner.resumes || ledger.has(request.id)) return 'no';
-    const how = this.#canTakeOver(request, nodes);
-    if (how === 'later' || how === 'no') return how;
-    this.#work(request, how);
-    return 'taken';
-  }
-
-  /** @returns the nodes that it has; `later`: not yet; `no`: the pool could not accept it */
-  #canTakeOver(request: RequestRecord, nodes: readonly NodeRecord[]): Assignment | 'later' | 'no' {
-    const { view, lost } = this.#tools;
-    if (!view.isRegistered || !view.runner.running || !this.#context.life.isActive) return 'later';
-    if (lost.isRecovering(request.id)) return 'later'; // the locks of its last work are being removed
-    const assignment = assignPresent(request, nodes);
-    if (!assignment || view.maxConcurrency === 0 || judgeControls(request, view)) return 'no';
-    const declined = judgeDecline(request, view)?.reason;
-    const isForMore = declined?.rule === 'exceeds-quota' && assignment.complete; // what it has exists
-    return !declined || isPassing(declined) || isForMore ? assignment : 'no';
-  }
-
   // --- requests at work -------------------------------------------------------------------------------------------
 
   #accept(request: RequestRecord, assignment: Assignment): void {
@@ -149,7 +117,7 @@ export class PoolWork {
     if (verdict) {
       this.#leaveQueue(request, verdict); // another request accepted in this pass is the probe
     } else if (view.handlerOf(request).imagesAvailable()) {
-      this.#work(request, assignment);
+      this.begin(request, assignment);
     } else {
       this.#decline(request, imagesUnavailable(request.labels));
     }
@@ -165,14 +133,13 @@ export class PoolWork {
     this.#context.events.emit('requestJudged', { pool: this.#tools.view, request, why });
   }
 
-  /** Starts the work on a request, unless a node of the assignment is not free any more. */
-  #work(request: RequestRecord, assignment: Assignment): void {
+  /** Starts the work on a request, unless a node of the assignment is not free any more; those of a lost request are its own. */
+  begin(request: RequestRecord, assignment: Assignment): void {
     const { view, ledger } = this.#tools;
     const { id } = request;
     const work = new RequestWork(this.#context, this.#tools, request);
-    // nodes of one that is taken over are its own: no other work can claim them
-    if (!work.isTakenOver && !this.#claim(assignment, work)) return;
-    if (work.isTakenOver) this.#context.clock.setTimer(TAKEN_OVER_STAYS_MS, () => this.#queue.planIfNeeded());
+    if (!work.wasLost && !this.#claim(assignment, work)) return;
+    if (work.wasLost) this.#context.clock.setTimer(LOST_STAYS_MS, () => this.#queue.planIfNeeded());
     this.#demand.atWork.set(id, work);
     const needs = request.labels.map((label) => view.needOf(label));
     ledger.begin(request, needs);
@@ -254,4 +221,14 @@ export class PoolWork {
   abandon(cause: Error): void {
     for (const work of this.#demand.atWork.values()) work.abandon(cause);
   }
+}
+
+/** Whether nodes and promises of the request's tenant exceed the limit of that. */
+export function exceedsTenant(
+  { tenantName }: Pick<RequestRecord, 'tenantName'>,
+  view: Pick<PoolView, 'tenantLimit' | 'tenantUsed'>,
+): boolean {
+  const limit = tenantName === null ? undefined : view.tenantLimit(tenantName);
+  if (tenantName === null || !limit) return false;
+  return findOverrun(subtractFromLimit(limit, view.tenantUsed(tenantName))) !== undefined;
 }

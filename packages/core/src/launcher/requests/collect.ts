@@ -4,7 +4,7 @@ import { findSuccessor } from '../plan/health-rules.js';
 import type { Reason } from '../plan/types.js';
 import { failureKindOf } from '../plan/failure.js';
 import { isCompleteWith } from './fulfil.js';
-import { continueLaunch, launch, storeAllReady } from './launches.js';
+import { launchExisting, launch, storeAllReady } from './launches.js';
 import { allocate, NODES_PER_TRANSACTION, type Subject } from './locks.js';
 import { recordsOf, type Part } from './request-parts.js';
 import { releaseNodes, type ReleasedState } from './release.js';
@@ -116,7 +116,7 @@ export function holdNodes(work: RequestWork, parts: readonly Part[], entries: Re
     part.entry = entries.get(part.node.id);
     const node = (part.node = context.mirror.nodes.get(part.node.id) ?? part.node);
     if (node.state === 'building') {
-      continueLaunch(work, part);
+      launchExisting(work, part);
       continue;
     }
     if (!work.acceptsNode(node)) {

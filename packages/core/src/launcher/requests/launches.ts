@@ -61,7 +61,7 @@ export function draft(work: RequestWork, { label }: Part): NodeRecord {
       attributes: view.pool.nodeAttributes,
       az: work.az,
       resources: storedPart(view.needOf(label)),
-      launchState: view.runner.resumes ? {} : null,
+      launchState: view.runner.resumes ? {} : null, // an empty one: another launcher may resume the launch
     },
     context.clock.now(),
   );
@@ -84,7 +84,7 @@ export async function launchesRecorded({ creating }: RequestWork): Promise<boole
 }
 
 /** Launches a node that exists already: it was stopped, or another launcher began to make it. The node is locked. */
-export function continueLaunch(work: RequestWork, part: Part): void {
+export function launchExisting(work: RequestWork, part: Part): void {
   const { node, entry, launch } = part;
   if (!node || entry === undefined || !launch) return;
   work.driver.nodeReusedNotification?.(node); // the other nodes of the request go to its zone

@@ -21,9 +21,6 @@ import type { Context } from '../state/context.js';
 import type { LauncherMetrics } from '../../metrics/types.js';
 import { LostRequests } from './lost-requests.js';
 
-/** No pool is registered, here or elsewhere. */
-const NO_POOLS = { candidates: [], isOwn: () => false, registered: { has: () => false } };
-
 /** Of a launcher without providers. */
 function newLedger({ context }: ServiceWorld): Ledger {
   return new Ledger(context, { runnerOf: () => undefined });
@@ -37,7 +34,7 @@ describe('a request that another launcher has accepted', () => {
   beforeEach(async () => {
     world = await ServiceWorld.open();
     ledger = newLedger(world);
-    lost = new LostRequests(world.context, ledger, NO_POOLS);
+    lost = new LostRequests(world.context, ledger);
   });
 
   const stateOf = (id: RequestId) => world.context.mirror.requests.get(id)?.state;
@@ -140,7 +137,7 @@ describe('a request that another launcher has accepted', () => {
     const { id } = await accept('pending');
     const node = await world.createNode({ state: 'building', allocatedTo: id });
     lost.stop();
-    lost = new LostRequests(world.lockedMeanwhile(node), ledger, NO_POOLS);
+    lost = new LostRequests(world.lockedMeanwhile(node), ledger);
     const { clock, other, context } = world;
     await clock.run(other.deleteRecursive(requestLockPath(id)));
 
@@ -213,7 +210,7 @@ describe('a lost request with hundreds of nodes', () => {
   it('is reset in transactions that ZooKeeper takes', async () => {
     const { context, sizes } = watchCommits([]);
 
-    new LostRequests(context, newLedger(world), NO_POOLS).reconsider();
+    new LostRequests(context, newLedger(world)).reconsider();
     await world.pass(50);
 
     expect([state(), left()]).toEqual(['requested', 0]);
@@ -228,7 +225,7 @@ describe('a lost request with hundreds of nodes', () => {
     let found = 0;
     const metrics = { sweepFound: (_work: string, more: number) => void (found += more) } as unknown as LauncherMetrics;
 
-    new LostRequests({ ...world.context, metrics }, newLedger(world), NO_POOLS).reconsider(occasion);
+    new LostRequests({ ...world.context, metrics }, newLedger(world)).reconsider(occasion);
     await world.pass(50);
 
     expect([state(), found]).toEqual(['requested', count]);
@@ -237,7 +234,7 @@ describe('a lost request with hundreds of nodes', () => {
   it('stays lost when only some of its nodes could be let go, and is reset with the rest of them', async () => {
     const { context } = watchCommits([2]);
 
-    new LostRequests(context, newLedger(world), NO_POOLS).reconsider();
+    new LostRequests(context, newLedger(world)).reconsider();
     await world.pass(50);
     const between = [state(), left()];
     await world.pass(1_000);
@@ -252,7 +249,7 @@ describe('a lost request with hundreds of nodes', () => {
     const [node] = [...world.context.mirror.allocatedTo(id)];
     const lock = nodeLockPath(node as NodeId);
     await world.clock.run(world.other.ensurePath(`${lock}/0123__lock__0000000000`));
-    new LostRequests({ ...world.context, logger }, newLedger(world), NO_POOLS).reconsider();
+    new LostRequests({ ...world.context, logger }, newLedger(world)).reconsider();
 
     await world.pass(1_000);
     const early = lines.length;
@@ -278,9 +275,9 @@ async function abandonedRequest() {
   await lock();
   await world.pass(100);
   const ledger = new Ledger(context, { runnerOf: () => undefined });
-  const lost = new LostRequests(context, ledger, NO_POOLS);
+  const lost = new LostRequests(context, ledger);
   const recovered: RequestId[] = [];
-  lost.handTo({ takeOver: () => 'no', recovered: (request) => void recovered.push(request) });
+  lost.handTo({ recovered: (request) => void recovered.push(request) });
   const look = async () => ({
     entries: (await clock.run(other.getChildren(root))).length,
     state: context.mirror.requests.get(id)?.state,

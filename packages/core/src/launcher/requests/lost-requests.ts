@@ -14,7 +14,6 @@ import { removeAbandonedLocks } from './abandoned.js';
 import { NODES_PER_TRANSACTION } from './locks.js';
 import { setRequest } from './writes.js';
 import { UNALLOCATED } from './release.js';
-import { TakeOvers, type KnownPools, type Takers } from './take-overs.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Context } from '../state/context.js';
 import type { Occasion, Part } from '../state/part.js';
@@ -28,17 +27,25 @@ const QUIET_ATTEMPTS = 5;
 /** Pause between checks whether another pool of this process still works on an abandoned request. */
 const AT_WORK_PAUSE_MS = 1_000;
 
+/** Whether a feature cares for a lost request, with the nodes that are allocated to it. */
+export type LostRequestClaim = (request: RequestRecord, nodes: readonly NodeRecord[]) => boolean;
+
+/** The pools of this launcher, which take requests. */
+export interface RequestTakers {
+  /** The request is not being recovered any more. */
+  recovered(id: RequestId): void;
+}
+
 /**
- * Hands lost requests over or returns them to the queue: those that are `pending` while their lock has no entry, because their
- * launcher died or released them. If launches for a request can be continued, a pool of their provider takes it over with all its
- * nodes. State and lock are checked when either changes, so it does not matter which change is seen last. Requests
+ * Returns lost requests to the queue: those that are `pending` while their lock has no entry, because their launcher died or
+ * released them. State and lock are checked when either changes, so it does not matter which change is seen last. Requests
  * that work of this process has abandoned are unlocked first.
  */
 export class LostRequests implements Part {
   readonly #context: Context;
   readonly #ledger: Ledger;
-  readonly #takeOvers: TakeOvers;
-  #takers: Takers | undefined;
+  readonly #claims: LostRequestClaim[] = [];
+  #takers: RequestTakers | undefined;
   readonly #queue: WorkQueue<RequestId>;
   /** Whether no event said that what is looked at now is lost. */
   #isSweep = false;
@@ -46,14 +53,13 @@ export class LostRequests implements Part {
   readonly #recovering = new Set<RequestId>();
   readonly #unsubscribe: readonly (() => void)[];
 
-  constructor(context: Context, ledger: Ledger, registry: KnownPools) {
+  constructor(context: Context, ledger: Ledger) {
     this.#context = context;
     this.#ledger = ledger;
     this.#queue = new WorkQueue(context, {
       decide: (id) => this.#decide(id),
       failed: (id, error) => this.#failed(id, error),
     });
-    this.#takeOvers = new TakeOvers(context, ledger, registry, this.#queue);
     const { events } = context;
     this.#unsubscribe = [
       events.on('requestChanged', ({ id, after }) => {
@@ -68,8 +74,18 @@ export class LostRequests implements Part {
   }
 
   /** From now on, these pools take requests. */
-  handTo(takers: Takers): void {
+  handTo(takers: RequestTakers): void {
     this.#takers = takers;
+  }
+
+  /** Asks the claim before a request is reset. A claimed request stays as it is until it is looked at again. */
+  claim(claim: LostRequestClaim): void {
+    this.#claims.push(claim);
+  }
+
+  /** Looks at a request again. */
+  look(id: RequestId): void {
+    this.#queue.add(id);
   }
 
   // --- abandoned requests -----------------------------------------------------------------------------------------
@@ -127,7 +143,6 @@ export class LostRequests implements Part {
 
   stop(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe();
-    this.#takeOvers.stop();
     void this.#queue.stop();
   }
 
@@ -158,7 +173,7 @@ export class LostRequests implements Part {
     return RETRY;
   }
 
-  /** Hands the request over, or resets it, if no process holds its lock. */
+  /** Resets the request if no process holds its lock, unless a feature claims it. */
   async #reset(id: RequestId, isSweep: boolean): Promise<void> {
     const { mirror, committer, logger, clock, metrics } = this.#context;
     // Lock entries first: once the lock is seen without an entry, the mirror shows all writes of its last holder.
@@ -167,7 +182,7 @@ export class LostRequests implements Part {
     const request = this.#lostRequest(id);
     if (!request) return;
     const nodes = [...mirror.allocatedTo(id)].flatMap((node) => mirror.nodes.get(node) ?? []);
-    if (this.#takeOvers.offer(request, nodes, this.#takers)) return;
+    if (this.#claims.some((claim) => claim(request, nodes))) return;
     for (const transaction of this.#resetTransactions(request, nodes, entries !== undefined, clock.now())) {
       await transaction.commit(committer);
     }

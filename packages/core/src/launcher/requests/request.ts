@@ -96,8 +96,8 @@ export class RequestWork implements RequestAtWork {
   readonly assigned: AssignedParts[] = [];
   /** Node records that are being created. */
   readonly creating = new Set<Promise<unknown>>();
-  /** Whether another launcher had accepted the request before. */
-  readonly isTakenOver: boolean;
+  /** Whether the request was lost: another launcher had accepted it before. */
+  readonly wasLost: boolean;
   /** When the work began. Steady time. */
   readonly sinceMs: number;
   /** The zone that all new nodes of the request share, once chosen. */
@@ -120,7 +120,7 @@ export class RequestWork implements RequestAtWork {
     this.tools = tools;
     this.epoch = context.zk.sessionEpoch;
     this.#request = request;
-    this.isTakenOver = request.state === 'pending';
+    this.wasLost = request.state === 'pending';
     this.sinceMs = steadyNow(context.clock);
     this.#driver = { provider: tools.view.runner.provider, driver: tools.view.takeHandler(request) };
     this.parts = new RequestParts(request.labels);

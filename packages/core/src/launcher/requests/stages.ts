@@ -125,7 +125,7 @@ async function accept(work: RequestWork, { assignment }: StepTo<'accepting'>): P
   if (result.requestEntry === undefined) throw new Error('the request was accepted without a lock entry');
   work.accepted(result.requestEntry);
   const { labels, requestor } = work.request;
-  if (!work.isTakenOver) logger.info('Accepted request', { labels, requestor });
+  if (!work.wasLost) logger.info('Accepted request', { labels, requestor });
   else logger.info('Took over a request of a launcher that is gone', { labels, requestor, nodes: parts.nodeIds() });
   holdNodes(work, first, result.nodeEntries);
   launch(work, toLaunch, isStored ? result.made : undefined);

@@ -10,9 +10,10 @@ import {
 } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { ServiceWorld } from '../../../test/support/service-world.js';
-import { Ledger } from '../ledger/ledger.js';
-import { LostRequests } from './lost-requests.js';
-import type { TakeOver } from './take-overs.js';
+import { Ledger } from '../../launcher/ledger/ledger.js';
+import { LostRequests } from '../../launcher/requests/lost-requests.js';
+import { ResumedLaunches } from './index.js';
+import type { TakeOver } from './take-over.js';
 
 const BEGUN: NodeFields = { state: 'building', launchState: {}, labels: ['a'], provider: 'p', pool: 'main' };
 const POOL = newPoolComponent({
@@ -35,20 +36,18 @@ async function lostLaunches(how: How, count = 1) {
   const world = await ServiceWorld.open();
   const { context } = world;
   const ledger = new Ledger(context, { runnerOf: () => undefined });
-  const pools = {
+  const registry = {
+    announce: () => undefined,
     candidates: how === 'nowhere' ? [] : [POOL],
     isOwn: () => how.startsWith('own'),
     registered: { has: () => how !== 'own, about to register' },
   };
   const offered: RequestId[] = [];
   let answer = (_id: RequestId): TakeOver => 'no';
-  const lost = new LostRequests(context, ledger, pools);
-  lost.handTo({
-    takeOver({ id }) {
-      offered.push(id);
-      return answer(id);
-    },
-    recovered: () => undefined,
+  const lost = new LostRequests(context, ledger);
+  new ResumedLaunches({ context, ledger, lost, registry }, ({ id }) => {
+    offered.push(id);
+    return answer(id);
   });
   const ids: RequestId[] = [];
   for (let i = 0; i < count; i++) {
@@ -61,17 +60,17 @@ async function lostLaunches(how: How, count = 1) {
     return 'taken';
   };
   return {
-    ...{ world, lost, ledger, pools, offered, ids, take },
+    ...{ world, offered, take },
     answerWith: (next: typeof answer) => (answer = next),
     states: () => ids.map((id) => context.mirror.requests.get(id)?.state),
     appear: (pool: PoolComponentRecord) => {
-      pools.candidates = [pool];
+      registry.candidates = [pool];
       context.events.emit('poolChanged', { before: undefined, after: pool });
     },
   };
 }
 
-describe('a request whose launches can be continued', () => {
+describe('a request whose launches can be resumed', () => {
   it.each([
     ['nowhere', 10_000],
     ['registered elsewhere', 30_000],

@@ -1,10 +1,12 @@
 import {
   encodeRequest,
+  newNode,
   newRequest,
   requestLockPath,
   REQUESTS_ROOT,
   type NodeFields,
   type NodeId,
+  type NodeRecord,
   type RequestId,
   type Resources,
 } from '@nodepool/zk-protocol';
@@ -13,7 +15,11 @@ import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
 import { poolConfig } from '../../../test/support/pool-config.js';
 import { configOf, servingDrivers } from '../../../test/support/serving-config.js';
 import type { LaunchOrder } from '../../contract/driver.js';
-import { Reaper } from '../nodes/reaper.js';
+import { Reaper } from '../../launcher/nodes/reaper.js';
+import { NODES_PER_TRANSACTION } from '../../launcher/requests/locks.js';
+import { LostRequests } from '../../launcher/requests/lost-requests.js';
+import { resumedLaunches } from './index.js';
+import { assignPresent, isResumable } from './take-over.js';
 
 const begun = { state: 'building', launchState: { attempt: 1 }, launcher: 'of-the-dead', resources: { instances: 1 } };
 
@@ -34,7 +40,8 @@ async function besideAnother(
   const providers = new Map([...config.providers].map(([name, provider]) => [name, { ...provider, maxConcurrency }]));
   const drivers = servingDrivers({ orders, until }, {}, able);
   const rooms = await LauncherRooms.open({ ...config, providers, tenantLimits }, drivers);
-  const pools = await rooms.openPools();
+  const lost = new LostRequests(rooms.world.context, rooms.ledger);
+  const pools = await rooms.openPools(lost);
   const [pool] = pools.configured;
   if (!pool) throw new Error('there is no pool');
   const { other, clock } = rooms.world;
@@ -45,10 +52,11 @@ async function besideAnother(
   const entry = await clock.run(other.create(`${requestLockPath(id)}/0123__lock__`, '', ephemeral));
   await clock.run(other.create(`${REQUESTS_ROOT}/${id}`, body));
   const give = (fields: NodeFields) => rooms.world.createNode({ allocatedTo: id, tenantName: 't', ...fields });
-  /** Releases the locks, as the end of the other session does. */
-  const die = async () => {
+  /** Releases the locks, as the end of the other session does. @param isThere - whether this launcher has the feature */
+  const die = async ({ isThere = true } = {}) => {
     // not before: it would delete nodes that a process which has locked their request has not locked
-    new Reaper(rooms.world.context, rooms.providers, rooms.registry.registered);
+    const reaper = new Reaper(rooms.world.context, rooms.providers, rooms.registry.registered);
+    if (isThere) resumedLaunches(rooms.engine({ lost, pools, reaper }));
     await clock.run(other.delete(entry));
     await rooms.world.pass(1_000);
   };
@@ -137,11 +145,12 @@ describe('a request whose launcher is gone', () => {
   it.each([
     ['the driver cannot continue', {}, { resumes: false }],
     ['the record does not say how far it is', { launchState: null }, { resumes: true }],
-  ])('begins again where %s, once its nodes are taken back', async (_why, fields, able) => {
+    ['the feature is not there', {}, { resumes: true }, false],
+  ])('begins again where %s, once its nodes are taken back', async (_why, fields, able, isThere = true) => {
     const { give, die, end, orders, node } = await besideAnother(['a'], able);
     const id = await give({ ...begun, ...fields });
 
-    await die();
+    await die({ isThere });
 
     expect(node(id)).toBeUndefined();
     expect(orders.map(({ isResumed }) => isResumed)).toEqual([undefined]);
@@ -239,5 +248,59 @@ describe('a request whose launcher is gone', () => {
     expect(rooms.world.context.mirror.nodes.contenders(node)).toBe(1);
     expect(orders.every(({ isResumed }) => isResumed !== true)).toBe(true);
     expect((await rooms.stored(id)).state).toBe('pending');
+  });
+});
+
+const REQUEST = '200-0000000001' as RequestId;
+
+function node(number: number, changes: Partial<NodeRecord> = {}): NodeRecord {
+  const fields = { state: 'building', labels: ['a'], allocatedTo: REQUEST, launchState: {}, az: 'north' } as const;
+  return { ...newNode(fields, 0), id: String(number) as NodeId, ...changes };
+}
+
+/** Ids of the nodes by part; `-`: none. */
+function present(labels: readonly string[], nodes: readonly NodeRecord[]): string | undefined {
+  const assignment = assignPresent({ ...newRequest({ labels }, 0), id: REQUEST }, nodes);
+  return assignment?.parts.map(({ source }) => (source.kind === 'node' ? source.node.id : '-')).join(' ');
+}
+
+describe('isResumable', () => {
+  it.each([
+    [true, {}],
+    [true, { state: 'init' }],
+    [false, { state: 'ready' }],
+    [false, { launchState: null }],
+    [false, { allocatedTo: null }],
+  ] as const)('is %s for a node that is being made with the changes %j', (expected, changes) => {
+    expect(isResumable(node(1, changes))).toBe(expected);
+  });
+});
+
+describe('assignPresent', () => {
+  it('gives each label a node that has it, and leaves parts without one open', () => {
+    expect(present(['a', 'b', 'a'], [node(1, { labels: ['b'] }), node(2, { state: 'ready' })])).toBe('2 1 -');
+  });
+
+  it('leaves out nodes that are of no use any more', () => {
+    expect(present(['a'], [node(1, { state: 'failed' }), node(2)])).toBe('2');
+  });
+
+  it('keeps the zone, and knows whether something is missing', () => {
+    const request = { ...newRequest({ labels: ['a', 'a'] }, 0), id: REQUEST };
+
+    expect(assignPresent(request, [node(1)])).toMatchObject({ az: 'north', complete: false });
+    expect(assignPresent(request, [node(1), node(2)])).toMatchObject({ complete: true });
+  });
+
+  it('assigns none if one does not fit, or they are too many for a transaction', () => {
+    const many = Array.from({ length: NODES_PER_TRANSACTION + 1 }, (_, i) => node(i));
+
+    expect(present(['a'], [node(1), node(2)])).toBeUndefined();
+    expect(
+      present(
+        many.map(() => 'a'),
+        many,
+      ),
+    ).toBeUndefined();
   });
 });
