@@ -163,9 +163,8 @@ export class Scenario {
   probe(): number {
     const { checker } = this.#world;
     const labels = new Set(this.fleets.flatMap((fleet) => fleet.offers(checker).map(({ name }) => name)));
-    const [client] = this.clients;
     for (const label of labels) {
-      client?.submit({
+      this.clients[0]?.submit({
         ...{ labels: [label], priority: 200, relativePriority: 0, provider: null, tenantName: null, useMs: 1_000 },
         ...{ cancelAfterMs: undefined, reviseAfterMs: undefined, holdMs: undefined },
       });
@@ -210,8 +209,7 @@ export class Scenario {
   }
 
   #setLabel(name: string): string {
-    const random = this.#random;
-    const { drawn } = this.#world;
+    const [random, { drawn, without }] = [this.#random, this.#world];
     const isStopped = drawn.has('stopped-spares') && random.chance(0.7);
     const minReady = random.chance(isStopped ? 0.7 : 0.2) ? random.int(1, 3) : 0;
     // Idle machines of one account free no capacity for another account of the same cloud.
@@ -219,10 +217,10 @@ export class Scenario {
     // by clocks that are further apart, each would delete what the other has just made
     const isApart = drawn.has('wrong-clocks') || drawn.has('clock-steps');
     const leastMs = isApart && minReady > 0 ? 2.5 * MOST_AHEAD_MS : 20_000;
-    const hasLimit = this.#world.without !== 'age-limits' && (!mayIdle || random.chance(0.2));
+    const hasLimit = without !== 'age-limits' && (!mayIdle || random.chance(0.2));
     const maxReadyAgeMs = hasLimit ? leastMs + 1_000 * random.int(0, 40) : 0;
-    const keep = isStopped ? ({ keep: 'stopped' } as const) : {};
-    this.#labels.set(name, { name, minReady, maxReadyAgeMs, ...keep, ...this.forecasts.settingsOf(name) });
+    const keep = isStopped ? 'stopped' : undefined;
+    this.#labels.set(name, { name, minReady, maxReadyAgeMs, keep, ...this.forecasts.settingsOf(name) });
     return `label ${name} has min-ready ${minReady}, max-ready-age ${maxReadyAgeMs / 1000}`;
   }
 
@@ -282,10 +280,10 @@ export class Scenario {
   }
 
   #meddle(): void {
-    const ids = [...this.#world.checker.nodes.keys()];
+    const [random, ids] = [this.#random, [...this.#world.checker.nodes.keys()]];
     if (ids.length === 0) return;
-    const id = this.#random.pick(ids);
-    if (this.#random.chance(0.7)) void this.operator.deleteNode(id);
+    const id = random.pick(ids);
+    if (random.chance(0.7)) void this.operator.deleteNode(id);
     else void this.operator.holdNode(id);
   }
 }

@@ -106,7 +106,7 @@ export class DrainingProviders {
     return ended.filter((runner) => runner !== undefined);
   }
 
-  /** What is left of the grace period. */
+  /** The rest of the grace period. */
   #graceMs(sinceMs: number): number {
     return Math.max(0, sinceMs + GRACE_PERIOD_MS - steadyNow(this.#context.clock));
   }
