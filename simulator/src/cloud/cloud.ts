@@ -26,6 +26,10 @@ const FLAVORS = [
   { name: 'large', ram: 8192, cores: 4 },
 ];
 
+/** The most nodes that one request asks for. */
+const MOST_NODES = 3;
+const MOST_CORES = Math.max(...FLAVORS.map(({ cores }) => cores));
+
 /** A cloud of one or more providers, with faults, that checks the calls it gets. */
 export class SimulatedCloud {
   readonly fake: FakeCloud;
@@ -154,8 +158,20 @@ export class SimulatedCloud {
     this.#endForeign();
     this.weather.calm();
     this.fake.set('failures', null);
+    if (this.users > 1) this.#letAllServe();
     for (const { id, status } of [...this.fake.list()]) if (status === 'deleting') this.fake.kill(id);
     this.#endLost();
+  }
+
+  /**
+   * Two accounts have one quota. Requests of both that got a part of their nodes could wait for each other without end: neither account
+   * knows what the other needs.
+   */
+  #letAllServe(): void {
+    const { instances, cores } = this.fake.settings.quota;
+    const most = this.users * MOST_NODES;
+    if (instances >= 0) this.fake.set('quota.instances', Math.max(instances, most));
+    if (cores >= 0) this.fake.set('quota.cores', Math.max(cores, most * MOST_CORES));
   }
 
   /** An operator ends machines of a lost database once all else is calm, as requests wait for what they use. */
