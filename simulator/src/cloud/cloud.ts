@@ -170,8 +170,8 @@ export class SimulatedCloud {
   #letAllServe(): void {
     const { instances, cores } = this.fake.settings.quota;
     const most = this.users * MOST_NODES;
-    if (instances >= 0) this.fake.set('quota.instances', Math.max(instances, most));
-    if (cores >= 0) this.fake.set('quota.cores', Math.max(cores, most * MOST_CORES));
+    if (Number.isFinite(instances)) this.fake.set('quota.instances', Math.max(instances, most));
+    if (Number.isFinite(cores)) this.fake.set('quota.cores', Math.max(cores, most * MOST_CORES));
   }
 
   /** An operator ends machines of a lost database once all else is calm, as requests wait for what they use. */

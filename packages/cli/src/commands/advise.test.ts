@@ -45,8 +45,8 @@ async function advise(lines: readonly string[], ...args: string[]) {
 
 describe('nodepool advise', () => {
   it('proposes standby nodes, with what they would have spared', async () => {
-    const json = await advise(history(21), '--json', '--label', 'small');
-    const table = await advise(history(21), '--fields', 'label,policy,proposed');
+    const json = await advise(history(21), '--json', '--label', 'small', '--worth', '100');
+    const table = await advise(history(21), '--fields', 'label,policy,proposed', '--worth', '100');
     const csv = await advise(history(21), '--format', 'csv', '--label', 'small', '--fields', 'policy,nodes');
 
     const rows = JSON.parse(json.stdout) as Record<string, number | string | boolean>[];

@@ -108,8 +108,10 @@ export class LabelStandby {
     const reasons = found.filter((each) => each.nodes > 0).map(({ reason }) => reason);
     if (nodes === 0) reasons.push('nothing asks for one now');
     if (lacks) reasons.push(`nothing is fitted yet, as ${fitted}`);
-    if (nodes > settings.atMost) reasons.push(`at-most is ${settings.atMost}`);
-    return { nodes, reason: reasons.join('; '), isFallback: lacks && nodes === minReady };
+    const isFallback = lacks && nodes === minReady;
+    const most = isFallback ? nodes : settings.atMost;
+    if (nodes > most) reasons.push(`at-most is ${most}`);
+    return { nodes: Math.min(nodes, most), reason: reasons.join('; '), isFallback };
   }
 
   *#scheduled(atMs: number, { settings, free }: LabelNow): Generator<Wanted> {

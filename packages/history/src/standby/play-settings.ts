@@ -82,8 +82,7 @@ function policyOf(scene: ComparedScene, settings: StandbySettings, minReady: num
     asked: (arrival) => label.asked(arrival),
     levelAt(atMs, free) {
       pass(atMs);
-      const { nodes } = label.decide(atMs, { settings, minReady, free });
-      return Math.min(nodes, settings.atMost);
+      return label.decide(atMs, { settings, minReady, free }).nodes;
     },
   };
 }
