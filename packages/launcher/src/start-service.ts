@@ -46,8 +46,6 @@ export interface LauncherContext {
   readonly space: DiskSpace;
   /** The key for tokens in the embedded database, made on the first call; `undefined`: the database is another one. */
   readonly ownTokenKey: () => Promise<string | undefined>;
-  /** Configuration at the start. */
-  readonly config: Config;
 }
 
 /**
@@ -55,11 +53,11 @@ export interface LauncherContext {
  * configuration in force.
  */
 export function launcherRuntime(runtime: Launcher, context: LauncherContext): DaemonRuntime {
-  let config = context.config;
+  const config = () => runtime.config;
   let webAddress: string | undefined;
   const traces = tracesOf(runtime, context);
-  const lending = lendingOf(runtime, context, () => config);
-  const sources = { ...context, runtime, lending, config: () => config, webUrl: () => webAddress };
+  const lending = lendingOf(runtime, context, config);
+  const sources = { ...context, runtime, lending, config, webUrl: () => webAddress };
   return {
     async start(webUrl) {
       webAddress = webUrl;
@@ -71,7 +69,6 @@ export function launcherRuntime(runtime: Launcher, context: LauncherContext): Da
     async reconfigure(next) {
       await runtime.reconfigure(next);
       await context.history.configure(next.history);
-      config = next;
     },
     get notReady() {
       return runtime.notReady;
@@ -84,7 +81,7 @@ export function launcherRuntime(runtime: Launcher, context: LauncherContext): Da
       await context.history.close();
       await traces.close();
     },
-    startedFields: () => ({ providers: [...config.providers.keys()], nodes: runtime.nodes.size }),
+    startedFields: () => ({ providers: [...config().providers.keys()], nodes: runtime.nodes.size }),
     conditions: withOwn(runtime.conditions, [
       ...[context.history, context.space],
       ...(lending ? [lending.trust, lending.certificates] : []),
@@ -150,7 +147,8 @@ function tracesOf(runtime: Launcher, context: LauncherContext) {
   };
 }
 
-type HistorySources = Pick<LauncherContext, 'clock' | 'logger' | 'hostname' | 'activity' | 'env' | 'config'> & {
+type HistorySources = Pick<LauncherContext, 'clock' | 'logger' | 'hostname' | 'activity' | 'env'> & {
+  readonly config: Config;
   readonly args: Pick<LauncherArguments, 'stateDir'>;
 };
 
@@ -187,7 +185,7 @@ export function createService(context: ServiceContext<LauncherArguments>): Promi
       const features = { ...FEATURES, standby: standby.make };
       const launcher = new Launcher({ ...options, features, announceLegacy: args.announceLegacy });
       const own = { activity, history, standbyCurves: standby.curves, space, ownTokenKey };
-      return launcherRuntime(launcher, { zk, clock, hostname, version, env, logger, config, ...own });
+      return launcherRuntime(launcher, { zk, clock, hostname, version, env, logger, ...own });
     },
   });
 }

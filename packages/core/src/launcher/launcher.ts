@@ -191,6 +191,11 @@ export class Launcher {
     return this.#parts.context.life.databaseId;
   }
 
+  /** The configuration in force. */
+  get config(): Config {
+    return this.#parts.context.config.now;
+  }
+
   /** Operators' orders in force. */
   get controls(): readonly ControlRecord[] {
     return this.#parts.context.controls.inForce;
