@@ -2,13 +2,13 @@ import { hostTimeZone, priceOf } from '@nodepool/core/config';
 import { adviseStandby, Past, tooUnsure, type AdvisedLabel } from '@nodepool/history/replay';
 import type { StandbyGoal } from '@nodepool/history';
 import { defineCommand, last, text, texts } from '../command/command.js';
-import { inform } from '../command/context.js';
+import { inform, print } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { parseDuration, parseMoment } from '../command/duration.js';
 import { CliError } from '../command/errors.js';
 import { UsageError } from '../command/usage-error.js';
 import { loadIfPresent } from '../connection/connection.js';
-import { adviceListing, adviceRows } from '../replay/advice-listing.js';
+import { adviceLines, adviceListing, adviceRows } from '../replay/advice-listing.js';
 import { readPast } from '../replay/read-past.js';
 import { goalOf, labelOf, parseGoal } from '../replay/standby-goal.js';
 import { checkFields, printListing } from '../terminal/output.js';
@@ -88,7 +88,12 @@ async function showAdvice(context: CliContext, { since, goal, worth, only, sourc
   const isAsked = (name: string) => only.length === 0 || only.includes(name);
   const asked: AdvisedLabel[] = [...labels.values()]
     .filter(({ name }) => isAsked(name))
-    .map((label) => ({ name: label.name, ...labelOf(label), minReady: label.minReady, goal: goalOf(label, { ...goal, timeZone }) }));
+    .map((label) => ({
+      name: label.name,
+      ...labelOf(label),
+      minReady: label.minReady,
+      goal: goalOf(label, { ...goal, timeZone }),
+    }));
   const advices = adviseStandby(past, window, asked, worth).filter(({ label }) => isAsked(label));
   for (const { label, figures } of advices)
     if (figures && labels.get(label)?.keep === 'stopped')
@@ -100,6 +105,8 @@ async function showAdvice(context: CliContext, { since, goal, worth, only, sourc
     adviceListing,
     adviceRows(advices, (label, provider) => priceOf(labels.get(label), provider)),
   );
+  const { format, fields } = context.options;
+  if (format === 'table' && !fields) for (const line of advices.flatMap(adviceLines)) print(line);
 }
 
 function parseWorth(values: Parameters<typeof last>[0]): number {

@@ -70,6 +70,23 @@ function column(
   return { key, header, level: 'brief', value, cell };
 }
 
+/** Shown when it is asked for. */
+const extra = (column: Column<AdviceRow>): Column<AdviceRow> => ({ ...column, level: 'extra' });
+
+/** What is proposed for a label and why, below the table; what to write on a line of its own. */
+export function adviceLines({ label, proposal, reason, figures, settings }: StandbyAdvice): string[] {
+  const said = proposal === undefined ? 'nothing is proposed' : proposal === 'keep' ? 'stays as it is' : 'write';
+  const write = {
+    ...{ keep: undefined, auto: 'standby: auto', schedule: settings && scheduleYaml(settings) },
+    'min-ready': `min-ready: ${figures?.['min-ready'].nodes ?? 0}`,
+  };
+  const line = proposal && write[proposal];
+  return [
+    `${label}: ${line === undefined ? said : `${said} ${line}`}`,
+    ...reason.split('; ').map((part) => `  ${part}`),
+  ];
+}
+
 /** What `advise` shows. */
 export const adviceListing: Listing<AdviceRow> = [
   { key: 'label', header: 'Label', level: 'brief', value: ({ label }) => label },
@@ -84,11 +101,13 @@ export const adviceListing: Listing<AdviceRow> = [
     (share) => `${share.toFixed(1)} %`,
   ),
   column('nodes', 'Nodes', ({ figures }) => figures?.nodes, String),
-  { ...column('requests', 'Requests', ({ figures }) => figures?.requests, String), level: 'extra' },
-  column(
-    ...(['p95', 'P95'] as const),
-    ({ figures }) => figures && figures.p95Ms / 1000,
-    (seconds) => durationText(seconds),
+  extra(column('requests', 'Requests', ({ figures }) => figures?.requests, String)),
+  extra(
+    column(
+      ...(['p95', 'P95'] as const),
+      ({ figures }) => figures && figures.p95Ms / 1000,
+      (seconds) => durationText(seconds),
+    ),
   ),
   column(
     'idle_hours',
@@ -96,22 +115,26 @@ export const adviceListing: Listing<AdviceRow> = [
     ({ figures }) => figures?.idleHours,
     (hours) => hours.toFixed(1),
   ),
-  column(
-    'saved_hours',
-    'Saved',
-    ({ savedHours }) => savedHours,
-    (hours) => hours.toFixed(1),
+  extra(
+    column(
+      'saved_hours',
+      'Saved',
+      ({ savedHours }) => savedHours,
+      (hours) => hours.toFixed(1),
+    ),
   ),
-  column(
-    'saved_cost',
-    'Saved Cost',
-    ({ savedHours, price }) => (savedHours !== undefined && price !== undefined ? savedHours * price : undefined),
-    (cost) => cost.toFixed(2),
+  extra(
+    column(
+      'saved_cost',
+      'Saved Cost',
+      ({ savedHours, price }) => (savedHours !== undefined && price !== undefined ? savedHours * price : undefined),
+      (cost) => cost.toFixed(2),
+    ),
   ),
   {
     ...{ key: 'proposed', header: 'Proposed', level: 'brief' },
     value: ({ isProposed }) => isProposed,
     cell: ({ isProposed }) => (isProposed ? 'yes' : ''),
   },
-  { key: 'reason', header: 'Reason', level: 'brief', value: ({ reason }) => reason ?? null },
+  { key: 'reason', header: 'Reason', level: 'extra', value: ({ reason }) => reason ?? null },
 ];

@@ -23,7 +23,7 @@ export function standbyRows(replays: readonly StandbyReplay[]): StandbyRow[] {
 
 function wait(key: string, header: string, figure: 'p50Ms' | 'p95Ms' | 'p99Ms'): Column<StandbyRow> {
   return {
-    ...{ key, header, level: 'brief' },
+    ...{ key, header, level: figure === 'p95Ms' ? 'brief' : 'extra' },
     value: (row) => row[figure] / 1000,
     cell: (row) => durationText(row[figure] / 1000),
   };
@@ -40,7 +40,7 @@ export const standbyListing: Listing<StandbyRow> = [
     value: ({ nodes }) => nodes ?? null,
     cell: ({ nodes }) => nodes ?? '-',
   },
-  { key: 'requests', header: 'Requests', level: 'brief', value: ({ requests }) => requests },
+  { key: 'requests', header: 'Requests', level: 'extra', value: ({ requests }) => requests },
   {
     ...{ key: 'at_once', header: 'At Once', level: 'brief' },
     value: ({ atOnce }) => Math.round(atOnce * 1000) / 10,

@@ -88,6 +88,8 @@ function lastRun(pattern: string, timezone: string, atMs: number): number | unde
 
 /** What is wrong with a pattern of cron; `undefined`: nothing. */
 export function cronProblem(pattern: string): string | undefined {
+  const fields = pattern.trim().split(/\s+/);
+  if (fields.length === 6) return `expected five fields of cron: remove the seconds, "${fields.slice(1).join(' ')}"`;
   try {
     const next = new Cron(pattern, { paused: true, mode: '5-part' }).nextRun();
     return next ? undefined : `"${pattern}" never comes`;

@@ -21,12 +21,12 @@ const duration = (description: string, notes: JsonObject): JsonObject => ({
 });
 
 // YAML reads 19:00, but not 07:00, as a number to the base of 60: minutes here
-const timeOfDay = (description: string): JsonObject => ({
+const timeOfDay = (description: string, time: string): JsonObject => ({
   type: ['string', 'integer'],
   ...{ minimum: 60, maximum: DAY_MINUTES },
   pattern: '^(\\d|[01]\\d|2[0-3]):[0-5]\\d$|^24:00$',
   'x-message': 'expected a time of day such as 07:00 or 19:30',
-  ...{ description, 'x-default': 'none', examples: ['07:00'] },
+  ...{ description, default: time, examples: ['07:00'] },
 });
 
 const SCHEDULED = section(
@@ -35,12 +35,12 @@ const SCHEDULED = section(
     days: {
       type: 'string',
       pattern: `^${DAY}(-${DAY})?(, ?${DAY}(-${DAY})?)*$`,
-      'x-message': 'expected days of the week such as mon-fri or sat,sun',
+      'x-message': 'expected days of the week in small letters, such as mon-fri or sat,sun',
       ...{ description: 'Days of the week; a time that passes midnight belongs to the day on which it begins' },
       ...{ 'x-default': 'every day', examples: ['mon-fri'] },
     },
-    from: timeOfDay('When the nodes are to be ready, by the clock of the time zone'),
-    to: timeOfDay('When they are no longer kept'),
+    from: timeOfDay('When the nodes are to be ready, by the clock of the time zone', '00:00'),
+    to: timeOfDay('When they are no longer kept', '24:00'),
     cron: text('When the nodes are to be ready, in the five fields of cron, instead of `days`, `from` and `to`', {
       ...{ otherwise: 'none', examples: ['0 2 * * *'] },
     }),
@@ -59,35 +59,37 @@ const replaced = (type: Json): JsonObject => ({
   ...{ type, deprecated: true, description: 'Read as `auto: true`; write `standby: auto`' },
 });
 
+const KEYS: JsonObject = {
+  schedule: list('Standby nodes by the time of day; the largest number of what is due counts', SCHEDULED),
+  'time-zone': text('Time zone of the schedule, by its IANA name', {
+    ...{ otherwise: '`time-zone` of the file', examples: ['Europe/Berlin'] },
+  }),
+  follow: duration('Also keep the most nodes that requests needed at once during this time before', {
+    ...{ 'x-default': 'none', examples: ['1h'] },
+  }),
+  auto: {
+    ...{ type: 'boolean', default: false },
+    description:
+      'Whether to fit the number to the hours of days of work and of weekends during the last four weeks, and to follow the last hour',
+  },
+  goal: {
+    ...{ type: 'number', minimum: 1, maximum: 99.9 },
+    description:
+      'Percent of the requests that standby nodes are to serve at once; a condition tells when a week missed it',
+    'x-default': '95 with `auto`, else none',
+  },
+  keep: {
+    enum: ['running', 'stopped'],
+    description: 'Whether standby nodes run, or are stopped after their boot and started for a request',
+    default: 'running',
+  },
+  'at-most': integer('Largest number of standby nodes', { default: AT_MOST }, { minimum: 0 }),
+  ...{ 'target-wait': replaced(['number', 'string']), 'idle-budget': replaced('number') },
+};
+
 /** Schema of `standby` of a label. */
 export const STANDBY: JsonObject = {
-  ...section('Standby', {
-    schedule: list('Standby nodes by the time of day; the largest number of what is due counts', SCHEDULED),
-    'time-zone': text('Time zone of the schedule, by its IANA name', {
-      ...{ otherwise: '`time-zone` of the file', examples: ['Europe/Berlin'] },
-    }),
-    follow: duration('Also keep the most nodes that requests needed at once during this time before', {
-      ...{ 'x-default': 'none', examples: ['1h'] },
-    }),
-    auto: {
-      ...{ type: 'boolean', default: false },
-      description:
-        'Whether to fit the number to the hours of days of work and of weekends during the last four weeks, and to follow the last hour',
-    },
-    goal: {
-      ...{ type: 'number', minimum: 1, maximum: 99.9 },
-      description:
-        'Percent of the requests that standby nodes are to serve at once; a condition tells when a week missed it',
-      'x-default': '95 with `auto`, else none',
-    },
-    keep: {
-      enum: ['running', 'stopped'],
-      description: 'Whether standby nodes run, or are stopped after their boot and started for a request',
-      default: 'running',
-    },
-    'at-most': integer('Largest number of standby nodes', { default: AT_MOST }, { minimum: 0 }),
-    ...{ 'target-wait': replaced(['number', 'string']), 'idle-budget': replaced('number') },
-  }),
+  ...section('Standby', KEYS),
   ...{ type: ['object', 'string'], pattern: '^auto$', 'x-message': 'expected auto, or a map' },
   description: 'Standby nodes by schedule and demand, or `auto`; see docs/standby.md',
   'x-default': 'none: `min-ready`',
@@ -175,7 +177,8 @@ export function checkStandby(top: JsonObject, check: SenseCheck): void {
     for (const key of REPLACED)
       if (given[key] !== undefined)
         warn([...path, key], `${key} is read as auto: write \`standby: auto\`, or a schedule; see docs/standby.md`);
-    if (standby !== 'auto' && readStandby(standby) === undefined && given['keep'] === undefined)
+    const isMisspelled = typeof standby === 'string' || Object.keys(given).some((key) => !(key in KEYS));
+    if (!isMisspelled && readStandby(standby) === undefined && given['keep'] === undefined)
       problems.add(document, path, 'standby says no number: write `standby: auto`, or schedule or follow');
     const doubt = doubtOf(entry);
     if (doubt !== undefined) warn(path, doubt);

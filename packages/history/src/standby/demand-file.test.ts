@@ -13,7 +13,14 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true }));
 
 const record = (slot: number): SlotRecord => ({
-  ...{ slot, needs: { small: [2, 1] }, bootsMs: { small: [90_000] }, kept: { small: 3 }, served: { small: [2, 3] } },
+  ...{
+    slot,
+    isPartial: false,
+    needs: { small: [2, 1] },
+    bootsMs: { small: [90_000] },
+    kept: { small: 3 },
+    served: { small: [2, 3] },
+  },
 });
 
 it('reads the slots that were appended', async () => {
@@ -27,6 +34,18 @@ it('reads what older releases wrote', async () => {
   await writeFile(path, '{"slot":7,"needs":{},"boots":{}}\n');
 
   expect(await readDemand(path, 0, 10)).toMatchObject({ slots: [{ slot: 7, kept: {}, served: {} }], damagedLines: 0 });
+});
+
+it('has the last record of a slot that was not counted as a whole', async () => {
+  const partial = (count: number) => ({ ...record(7), isPartial: true, needs: { small: [count] } });
+  await appendDemand(path, partial(1));
+  await appendDemand(path, partial(2));
+  const first = await readDemand(path, 0, 10);
+  await appendDemand(path, record(7));
+  await appendDemand(path, partial(3)); // of a clock that went back
+
+  expect(first.slots).toEqual([partial(2)]);
+  expect((await readDemand(path, 0, 10)).slots).toEqual([record(7)]);
 });
 
 it('is empty without a file', async () => {

@@ -5,6 +5,8 @@ import { makeDirectory } from '@nodepool/zk-protocol';
 /** One slot of demand. */
 export interface SlotRecord {
   readonly slot: number;
+  /** It was not counted as a whole, or is not over; a later record of the slot takes its place. */
+  readonly isPartial?: boolean;
   /** Requests by need, of each label that was asked for. */
   readonly needs: Readonly<Record<string, readonly number[]>>;
   /** Times of the launches that ended, by label. */
@@ -37,7 +39,7 @@ export async function readDemand(path: string, from: number, most: number): Prom
     lines++;
     const record = decodeSlot(line);
     if (!record) damagedLines++;
-    else if (!bySlot.has(record.slot)) bySlot.set(record.slot, record);
+    else if (bySlot.get(record.slot)?.isPartial !== false) bySlot.set(record.slot, record);
   }
   const kept = [...bySlot.values()].slice(-most);
   if (kept.length < lines) await replace(path, kept);
@@ -65,8 +67,8 @@ export async function appendDemand(path: string, record: SlotRecord): Promise<vo
   await appendFile(path, encodeSlot(record));
 }
 
-function encodeSlot({ slot, needs, bootsMs, kept, served }: SlotRecord): string {
-  return `${JSON.stringify({ slot, needs, boots: bootsMs, kept, served })}\n`;
+function encodeSlot({ slot, isPartial, needs, bootsMs, kept, served }: SlotRecord): string {
+  return `${JSON.stringify({ slot, partial: isPartial ? true : undefined, needs, boots: bootsMs, kept, served })}\n`;
 }
 
 function decodeSlot(line: string): SlotRecord | undefined {
@@ -76,10 +78,10 @@ function decodeSlot(line: string): SlotRecord | undefined {
   } catch {
     return undefined;
   }
-  const { slot, needs, boots, kept = {}, served = {} } = Object(value) as Record<string, unknown>;
+  const { slot, partial, needs, boots, kept = {}, served = {} } = Object(value) as Record<string, unknown>;
   if (!Number.isSafeInteger(slot) || !isCounts(needs) || !isCounts(boots) || !isNumbers(kept) || !isCounts(served))
     return undefined;
-  return { slot: slot as number, needs, bootsMs: boots, kept, served };
+  return { slot: slot as number, isPartial: partial === true, needs, bootsMs: boots, kept, served };
 }
 
 function isNumbers(value: unknown): value is Record<string, number> {

@@ -72,8 +72,36 @@ describe('a schedule', () => {
     const next = decide(settings, { atMs: at(26), minReady: 0 });
 
     expect([before, begun, during, consumed, next].map(({ nodes }) => nodes)).toEqual([0, 60, 10, 0, 60]);
-    expect(during.reason).toBe('the schedule says 60: cron 0 2 * * * (UTC), of which requests have taken 50');
+    expect(during.reason).toBe('the schedule says 60: cron 0 2 * * * (UTC), of which 50 are taken');
     expect(before.reason).toBe('nothing asks for one now');
+  });
+
+  it.each([
+    [RUN, at(1, 57), 60],
+    [office, at(6, 57), 6],
+  ])('stays begun when launches turn out to be quick', (scheduled, atMs, nodes) => {
+    const settings = { ...SETTINGS, schedule: [scheduled] };
+    const before = decide(settings, { atMs });
+    for (let i = 0; i < 10; i++) label.booted(3_000);
+
+    expect([before, decide(settings, { atMs: atMs + 1_000 })].map((level) => level.nodes)).toEqual([nodes, nodes]);
+  });
+
+  it('makes all nodes of a run if the launcher starts before it', () => {
+    label = new LabelStandby(known);
+    label.counts(at(1, 58));
+
+    expect(decide({ ...SETTINGS, schedule: [RUN] }, { atMs: at(1, 58), minReady: 0 }).nodes).toBe(60);
+  });
+
+  it('says what is consumed', () => {
+    decide({ ...SETTINGS, schedule: [RUN] }, { atMs: at(2) });
+    ask(at(2, 1), 60);
+
+    expect(decide({ ...SETTINGS, schedule: [RUN] }, { atMs: at(2, 2), minReady: 0 })).toEqual({
+      ...{ nodes: 0, isFallback: false },
+      reason: 'the schedule says 60: cron 0 2 * * * (UTC), of which 60 are taken',
+    });
   });
 
   it('replaces nothing of a run that began before requests were counted', () => {
@@ -83,7 +111,10 @@ describe('a schedule', () => {
     const first = decide({ ...SETTINGS, schedule: [RUN] }, { atMs: at(2, 10), minReady: 0, free: 7 });
     ask(at(2, 11), 3);
 
-    expect(first.nodes).toBe(7);
+    expect(first).toMatchObject({
+      nodes: 7,
+      reason: expect.stringMatching(/, or were not there when the launcher started$/) as unknown,
+    });
     expect(decide({ ...SETTINGS, schedule: [RUN] }, { atMs: at(2, 12), minReady: 0, free: 4 }).nodes).toBe(4);
   });
 

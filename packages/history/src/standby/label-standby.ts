@@ -33,6 +33,8 @@ export interface LabelNow {
 interface Wanted {
   readonly nodes: number;
   readonly reason: string;
+  /** It is shown although it asks for none. */
+  readonly isDue?: boolean;
 }
 
 /** Decides how many standby nodes to keep of one label, from its settings and requests. Does no I/O and reads no clock. */
@@ -42,8 +44,10 @@ export class LabelStandby {
   readonly #unscheduled = new LabelDemand();
   readonly #known: KnownSlots;
   readonly #bootsMs: number[] = [];
-  /** Nodes that are left of runs of the schedule, by the place of the run in it. */
-  readonly #runs = new Map<number, { readonly atMs: number; left: number }>();
+  /** When what is due of the schedule began or begins, by its text: a shorter lead does not end what has begun. */
+  readonly #due = new Map<string, number>();
+  /** Nodes that are left of runs of the schedule, by their text. */
+  readonly #runs = new Map<string, { readonly atMs: number; readonly isSeen: boolean; left: number }>();
   #countsSinceMs = Infinity;
   #fit: { readonly fit: Fit; readonly slot: number; readonly settings: StandbySettings } | undefined;
   #fitted: { readonly key: string; readonly found: string | Wanted } | undefined;
@@ -105,8 +109,8 @@ export class LabelStandby {
     const lacks = typeof fitted === 'string';
     if (!settings.auto || lacks) found.push({ nodes: minReady, reason: `min-ready ${minReady}` });
     const nodes = Math.max(0, ...found.map((each) => each.nodes));
-    const reasons = found.filter((each) => each.nodes > 0).map(({ reason }) => reason);
-    if (nodes === 0) reasons.push('nothing asks for one now');
+    const reasons = found.filter((each) => each.nodes > 0 || each.isDue).map(({ reason }) => reason);
+    if (reasons.length === 0) reasons.push('nothing asks for one now');
     if (lacks) reasons.push(`nothing is fitted yet, as ${fitted}`);
     const isFallback = lacks && nodes === minReady;
     const most = isFallback ? nodes : settings.atMost;
@@ -117,23 +121,30 @@ export class LabelStandby {
   *#scheduled(atMs: number, { settings, free }: LabelNow): Generator<Wanted> {
     const { schedule, timeZone } = settings;
     const leadMs = this.bootMs + MARGIN_MS;
-    for (const [at, scheduled] of schedule.entries()) {
-      const due = dueAt(scheduled, timeZone, atMs, leadMs);
-      if (due === undefined) this.#runs.delete(at);
-      if (due === undefined) continue;
-      const reason = `the schedule says ${scheduled.nodes}: ${scheduleText(scheduled, timeZone)}`;
-      if (scheduled.kind !== 'run' || !scheduled.untilConsumed) {
-        yield { nodes: scheduled.nodes, reason };
+    for (const scheduled of schedule) {
+      const key = JSON.stringify(scheduled);
+      const begun = this.#due.get(key) ?? -Infinity;
+      const due = dueAt(scheduled, timeZone, atMs, leadMs) ?? (atMs < begun ? begun : undefined);
+      if (due === undefined) {
+        this.#due.delete(key);
+        this.#runs.delete(key);
         continue;
       }
-      let run = this.#runs.get(at);
+      this.#due.set(key, due);
+      const reason = `the schedule says ${scheduled.nodes}: ${scheduleText(scheduled, timeZone)}`;
+      if (scheduled.kind !== 'run' || !scheduled.untilConsumed) {
+        yield { nodes: scheduled.nodes, reason, isDue: true };
+        continue;
+      }
+      let run = this.#runs.get(key);
       if (run?.atMs !== due) {
         // of what was taken before requests were counted nothing is known: it is not replaced
-        const isSeen = this.#countsSinceMs <= due - leadMs;
-        run = { atMs: due, left: isSeen ? scheduled.nodes : Math.min(free, scheduled.nodes) };
-        this.#runs.set(at, run);
+        const isSeen = this.#countsSinceMs <= due;
+        run = { atMs: due, isSeen, left: isSeen ? scheduled.nodes : Math.min(free, scheduled.nodes) };
+        this.#runs.set(key, run);
       }
-      yield { nodes: run.left, reason: `${reason}, of which requests have taken ${scheduled.nodes - run.left}` };
+      const rest = `of which ${scheduled.nodes - run.left} are taken${run.isSeen ? '' : ', or were not there when the launcher started'}`;
+      yield { nodes: run.left, reason: `${reason}, ${rest}`, isDue: true };
     }
   }
 

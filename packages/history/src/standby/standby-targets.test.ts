@@ -139,7 +139,7 @@ describe('standby nodes by demand', () => {
     await start();
     await pass(16);
     const before = level();
-    await expect.poll(() => readFile(path, 'utf8')).toContain('"slot":1015');
+    await expect.poll(() => readFile(path, 'utf8')).toContain('{"slot":1015,"needs"');
     await launcher.stop();
     await start();
 
@@ -148,6 +148,17 @@ describe('standby nodes by demand', () => {
     expect(before?.slots[0]).toMatchObject({ kept: undefined, needed: undefined });
     expect(level()?.slots.at(-2)).toEqual(before?.slots.at(-2));
     expect(level()).toMatchObject({ nodes: 2, isFallback: false });
+  });
+
+  it('are known after a crash, but for half a minute', async () => {
+    await start('{follow: 1h}');
+    await ask(3);
+    await clock.advance(30_000);
+    await expect.poll(() => readFile(path, 'utf8').catch(() => '')).toContain('"partial":true');
+    await launcher.stop();
+    await start('{follow: 1h}');
+
+    expect(level()).toMatchObject({ nodes: 3 });
   });
 
   it('do not count requests of launchers, and count leases', async () => {
@@ -226,7 +237,7 @@ describe('min-ready applies', () => {
   it('when the clock went back', async () => {
     await start();
     await pass(16);
-    await expect.poll(async () => (await readFile(path, 'utf8')).split('\n').length).toBe(16);
+    await expect.poll(() => readFile(path, 'utf8')).toContain('{"slot":1015,"needs"');
     await launcher.stop();
     clock = new VirtualClock(clock.now() - 8 * SLOT_MS);
 

@@ -56,7 +56,9 @@ export class StandbyTargets implements Feature {
   /** The slot that is being counted; missing: it did not begin under observation. */
   #slot: number | undefined;
   #lastSlot = 0;
-  /** Number of slots that were added to the file. */
+  /** Requests were counted that the file does not have: at most those of half a minute. */
+  #isUnsaved = false;
+  /** Number of records that were added to the file. */
   #appended = 0;
   #reading: Promise<void> | undefined;
   #hasEnded = false;
@@ -121,8 +123,8 @@ export class StandbyTargets implements Feature {
     try {
       const { slots, damagedLines } = await readDemand(path, now - FITTED_SLOTS, KEPT_SLOTS);
       if (damagedLines > 0) logger.warn('Skipping damaged lines of recorded demand', { path, damagedLines });
-      for (const { slot, needs, bootsMs, kept, served } of slots) {
-        this.#known.add(slot);
+      for (const { slot, isPartial, needs, bootsMs, kept, served } of slots) {
+        if (!isPartial) this.#known.add(slot);
         this.#kept.restore(slot, kept);
         this.#served.restore(slot, served);
         for (const [label, counts] of Object.entries(needs)) this.#of(label).restore(slot, counts);
@@ -137,6 +139,7 @@ export class StandbyTargets implements Feature {
   #check(): void {
     if (this.#hasEnded) return;
     this.#passTo(slotOf(this.#engine.context.clock.now()));
+    if (this.#isUnsaved) void this.#store(this.#lastSlot, true);
     this.#decideAll(this.#configured);
   }
 
@@ -164,16 +167,18 @@ export class StandbyTargets implements Feature {
   #passTo(slot: number): void {
     if (slot === this.#lastSlot) return;
     const counted = this.#slot;
-    if (counted !== undefined && slot === counted + 1) void this.#store(counted);
+    const isWhole = counted !== undefined && slot === counted + 1;
+    if (isWhole || this.#isUnsaved) void this.#store(this.#lastSlot, !isWhole);
     this.#bootsMs = {};
     this.#slot = slot === this.#lastSlot + 1 ? slot : undefined;
     this.#lastSlot = slot;
     for (const each of this.#known) if (each < slot - FITTED_SLOTS) this.#known.delete(each);
   }
 
-  async #store(slot: number): Promise<void> {
+  async #store(slot: number, isPartial: boolean): Promise<void> {
     const { path, logger } = this.#options;
-    this.#known.add(slot);
+    this.#isUnsaved = false;
+    if (!isPartial) this.#known.add(slot);
     const needs: Record<string, readonly number[]> = {};
     for (const { name } of this.#configured) {
       const counts = this.#of(name).demand.needsOf(slot);
@@ -181,7 +186,7 @@ export class StandbyTargets implements Feature {
     }
     const [kept, served] = [this.#kept.in(slot), this.#served.in(slot)];
     try {
-      await appendDemand(path, { slot, needs, bootsMs: this.#bootsMs, kept, served });
+      await appendDemand(path, { slot, isPartial, needs, bootsMs: this.#bootsMs, kept, served });
       if (++this.#appended % FITTED_SLOTS === 0) await readDemand(path, Infinity, KEPT_SLOTS); // removes what is too much
     } catch (error) {
       logger.warn('Could not record the demand; it is known until a restart', { path, error });
@@ -202,6 +207,7 @@ export class StandbyTargets implements Feature {
       const nodes = after.labels.filter((each) => each === label.name).length;
       this.#of(label.name).asked({ atMs, nodes });
       this.#decide(label);
+      this.#isUnsaved = true;
     }
     if (labels.length > 0) this.#waiting.set(after.id, { labels, sinceMs: steadyNow(clock) });
   }
