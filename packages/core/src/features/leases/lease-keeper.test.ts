@@ -121,6 +121,22 @@ describe('a lease', () => {
     expect(leases.get('l1')?.state).toBe('waiting');
   });
 
+  it('keeps waiting when its record is there again, as after a restored database', async () => {
+    const { leases, lease, request, world, sweep } = await leaseWorld();
+    await lease();
+    const { id } = request();
+    const { data } = await world.clock.run(world.other.getData(leasePath('l1')));
+
+    await world.clock.run(world.other.delete(leasePath('l1')));
+    await world.pass(100);
+    await world.clock.run(world.other.create(leasePath('l1'), data));
+    await world.pass(5_000);
+    sweep();
+    await world.pass(5_000);
+
+    expect([leases.get('l1')?.state, leases.requestOf('l1')?.id]).toEqual(['waiting', id]);
+  });
+
   it('stays active while its node cannot be read, and ends when it expires', async () => {
     const { leases, lease, serve, world, stop, launcher } = await leaseWorld();
     await lease();

@@ -63,7 +63,8 @@ export class Leases {
     this.#unsubscribe = [
       cache.onChange((change) => {
         this.#requested.changed(change);
-        if (!change.after) this.#requests.delete(change.id);
+        // a record that cannot be read is still there
+        if (!change.after && !this.requestOf(change.id)) this.#requests.delete(change.id);
       }),
       context.events.on('requestChanged', ({ before, after }) => this.#requestChanged(before, after)),
     ];
