@@ -21,7 +21,7 @@ function fitOf(nodesAt: (hour: number, isWork: boolean) => number, changes: Part
 
 it('keeps what the hours of days of work needed, and nothing on weekends without demand', () => {
   const fit = fitOf((hour, isWork) => (isWork && hour >= 9 && hour < 17 ? 3 : 0));
-  const at = (day: number, hour: number) => fit.at(BEGIN_MS + (28 + day) * DAY_MS + hour * HOUR_MS);
+  const at = (day: number, hour: number) => fit(BEGIN_MS + (28 + day) * DAY_MS + hour * HOUR_MS);
 
   expect([at(0, 8), at(0, 9), at(0, 16), at(0, 17), at(5, 9)].map(({ nodes }) => nodes)).toEqual([0, 3, 3, 0, 0]);
   expect(at(0, 9)).toMatchObject({ requests: 1, isWeekend: false, hour: 9 });
@@ -31,7 +31,7 @@ it('keeps what the hours of days of work needed, and nothing on weekends without
 it('goes by the clock of the time zone', () => {
   const fit = fitOf((hour) => (hour === 9 ? 2 : 0), { timeZone: 'Asia/Tokyo' });
 
-  expect(fit.at(BEGIN_MS + 9 * HOUR_MS)).toMatchObject({ hour: 18, nodes: 2 });
+  expect(fit(BEGIN_MS + 9 * HOUR_MS)).toMatchObject({ hour: 18, nodes: 2 });
 });
 
 it('leaves out what serves least for its hours', () => {
@@ -44,15 +44,15 @@ it('leaves out what serves least for its hours', () => {
   }
   const busy = fitHours(rare, () => true, slotOf(BEGIN_MS + 28 * DAY_MS), SETTINGS);
 
-  expect(fit.at(BEGIN_MS + 3 * HOUR_MS).nodes).toBe(1);
-  expect([3, 9].map((hour) => busy.at(BEGIN_MS + hour * HOUR_MS).nodes)).toEqual([0, 1]);
+  expect(fit(BEGIN_MS + 3 * HOUR_MS).nodes).toBe(1);
+  expect([3, 9].map((hour) => busy(BEGIN_MS + hour * HOUR_MS).nodes)).toEqual([0, 1]);
 });
 
 it('keeps nodes for requests for many at once, up to the limit', () => {
   const many = (hour: number) => (hour === 9 ? 40 : 0);
 
-  expect(fitOf(many).at(BEGIN_MS + 9 * HOUR_MS).nodes).toBe(40);
-  expect(fitOf(many, { atMost: 30 }).at(BEGIN_MS + 9 * HOUR_MS).nodes).toBe(0); // 30 serve none
+  expect(fitOf(many)(BEGIN_MS + 9 * HOUR_MS).nodes).toBe(40);
+  expect(fitOf(many, { atMost: 30 })(BEGIN_MS + 9 * HOUR_MS).nodes).toBe(0); // 30 serve none
 });
 
 it('knows nothing of slots that were not counted, and without demand', () => {
@@ -60,8 +60,8 @@ it('knows nothing of slots that were not counted, and without demand', () => {
   demand.add({ atMs: BEGIN_MS, nodes: 1 }, 120_000);
   const now = slotOf(BEGIN_MS + DAY_MS);
 
-  expect(fitHours(demand, () => false, now, SETTINGS).at(BEGIN_MS)).toMatchObject({ nodes: 0, requests: 0 });
-  expect(fitHours(demand, (slot) => slot * SLOT_MS >= BEGIN_MS, now, SETTINGS).at(BEGIN_MS)).toMatchObject({
+  expect(fitHours(demand, () => false, now, SETTINGS)(BEGIN_MS)).toMatchObject({ nodes: 0, requests: 0 });
+  expect(fitHours(demand, (slot) => slot * SLOT_MS >= BEGIN_MS, now, SETTINGS)(BEGIN_MS)).toMatchObject({
     ...{ nodes: 1, requests: 1 },
   });
 });

@@ -15,11 +15,8 @@ interface HourPast {
   readonly needs: number[];
 }
 
-/** Standby nodes of each hour of days of work and of weekends. */
-export interface Fit {
-  /** @param atMs - ms since the epoch */
-  readonly at: (atMs: number) => HourFit;
-}
+/** Standby nodes of each hour of days of work and of weekends, at a time in ms since the epoch. */
+export type Fit = (atMs: number) => HourFit;
 
 /** Standby nodes of one hour. */
 export interface HourFit {
@@ -54,15 +51,13 @@ export function fitHours(
     }
   }
   const nodes = cheapest(past, Math.min(100, goal + MARGIN) / 100, atMost);
-  return {
-    at(atMs) {
-      const at = hourOf(timeZone, atMs);
-      const { requests = 0, hours = 0 } = past[at] ?? {};
-      return {
-        ...{ nodes: nodes[at] ?? 0, requests: hours > 0 ? requests / hours : 0 },
-        ...{ isWeekend: at >= 24, hour: at % 24 },
-      };
-    },
+  return (atMs) => {
+    const at = hourOf(timeZone, atMs);
+    const { requests = 0, hours = 0 } = past[at] ?? {};
+    return {
+      ...{ nodes: nodes[at] ?? 0, requests: hours > 0 ? requests / hours : 0 },
+      ...{ isWeekend: at >= 24, hour: at % 24 },
+    };
   };
 }
 

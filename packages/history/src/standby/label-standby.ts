@@ -161,7 +161,7 @@ export class LabelStandby {
 
   #fitFor([slot, ahead]: readonly [number, number], settings: StandbySettings): Wanted {
     const fit = this.#fitAt(slot, settings);
-    const [now, next] = [fit.at(slot * SLOT_MS), fit.at(ahead * SLOT_MS)];
+    const [now, next] = [fit(slot * SLOT_MS), fit(ahead * SLOT_MS)];
     const silence = this.#silenceAt(slot, fit);
     if (silence !== undefined) return { nodes: 1, reason: silence };
     const { nodes, hour, isWeekend } = next.nodes > now.nodes ? next : now;
@@ -175,7 +175,7 @@ export class LabelStandby {
     let expected = 0;
     for (let each = slot - SILENT.slots; each < slot; each++) {
       if (!this.#known.has(each)) return undefined;
-      expected += fit.at(each * SLOT_MS).requests / SLOTS_AN_HOUR;
+      expected += fit(each * SLOT_MS).requests / SLOTS_AN_HOUR;
     }
     const came = this.demand.requestsIn(slot - SILENT.slots, slot);
     if (expected < SILENT.requests || came >= SILENT.share * expected) return undefined;

@@ -122,7 +122,7 @@ function busyHours(scene: ComparedScene, goal: StandbyGoal): Hours | undefined {
   const fit = fitHours(demandOf(scene), (slot) => slot >= first, last, goal);
   const [work, weekend] = [new Map<number, number>(), new Map<number, number>()];
   for (let slot = first; slot < last; slot++) {
-    const { hour, isWeekend, nodes } = fit.at(slot * SLOT_MS);
+    const { hour, isWeekend, nodes } = fit(slot * SLOT_MS);
     (isWeekend ? weekend : work).set(hour, nodes);
   }
   const most = Math.max(0, ...work.values());
