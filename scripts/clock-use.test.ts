@@ -25,7 +25,7 @@ const ALLOWED: Record<string, Record<string, number>> = {
     'cloud/ownership/adopt.ts': 1,
     'cloud/ownership/aliens.ts': 1,
     'cloud/ownership/leak-finder.ts': 1,
-    'cloud/state-machine/launch.ts': 1,
+    'cloud/state-machine/launch-attempts.ts': 1,
     'cloud/state-machine/unusable-labels.ts': 1,
     'cloud/task-manager/call-pauses.ts': 1,
     'cloud/task-manager/open-calls.ts': 1,

@@ -120,7 +120,7 @@ describe('pictures of stages', () => {
   });
 
   it('show an attempt to launch a node', async () => {
-    const { LAUNCH_STAGES } = await load('packages/core/src/cloud/state-machine/launch.ts');
+    const { LAUNCH_STAGES } = await load('packages/core/src/cloud/state-machine/launch-attempts.ts');
     const stages = [OUTSIDE, ...(LAUNCH_STAGES as readonly string[]), OUTSIDE];
     const inOrder = stages.slice(1).map((stage, i) => `${stages[i]} > ${stage}`);
 

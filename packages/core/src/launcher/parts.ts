@@ -22,7 +22,7 @@ import { servingConditions } from './conditions/serving.js';
 import { findConditions } from './find-conditions.js';
 import { Ledger } from './ledger/ledger.js';
 import { IdleNodes } from './nodes/idle-nodes.js';
-import { Leftovers } from './nodes/leftovers.js';
+import { OrphanedZnodes } from './nodes/orphaned-znodes.js';
 import { Reaper } from './nodes/reaper.js';
 import { RequestedByOthers } from './nodes/requested-by-others.js';
 import { StandbyGoals } from './nodes/standby-goals.js';
@@ -108,7 +108,7 @@ export function makeParts(options: LauncherOptions) {
   caches.push(...features.flatMap((feature) => feature.caches ?? []));
   steering.by = features.find((feature) => feature.steering)?.steering;
   const surplus = new SurplusNodes(cleanup, providers, goals, serverClock);
-  const leftovers = new Leftovers(cleanup);
+  const orphanedZnodes = new OrphanedZnodes(cleanup);
 
   // registration, conditions, metrics
   const kind = { kind: 'launcher', hostname: shortName(hostname), version } as const;
@@ -136,7 +136,7 @@ export function makeParts(options: LauncherOptions) {
       drain: () => registration.remove(),
     },
     ...[gone, registry, providers, ledger, unlocks, reaper, lost, turns, pools],
-    ...[others, ...features, idle, standby, surplus, leftovers],
+    ...[others, ...features, idle, standby, surplus, orphanedZnodes],
     {
       reconsider: (occasion) => {
         if (occasion === 'reload') metrics?.configChanged();

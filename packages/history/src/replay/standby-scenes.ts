@@ -11,11 +11,11 @@ export interface LabelScene extends ComparedScene {
   readonly requests: readonly RecordedRequest[];
   /** Standby nodes of all labels. */
   readonly standby: readonly RecordedUse[];
-  readonly launches: readonly Launch[];
+  readonly launches: readonly ReadyLaunch[];
 }
 
 /** A launch that ended well. */
-export interface Launch {
+export interface ReadyLaunch {
   readonly endedMs: number;
   readonly tookMs: number;
   readonly provider: string;
@@ -63,7 +63,7 @@ function arrivalsOf(label: string, requests: readonly RecordedRequest[]): Arriva
     .sort((a, b) => a.atMs - b.atMs);
 }
 
-function launchesOf(label: string, uses: readonly RecordedUse[]): Launch[] {
+function launchesOf(label: string, uses: readonly RecordedUse[]): ReadyLaunch[] {
   const launches = uses.flatMap(({ labels, pool, launched, launchBeganMs, launchEndedMs }) =>
     labels.includes(label) && launched === 'ready' && launchBeganMs !== undefined && launchEndedMs !== undefined
       ? [
@@ -79,7 +79,7 @@ function launchesOf(label: string, uses: readonly RecordedUse[]): Launch[] {
 }
 
 /** A launch takes as long as the recorded one of the label that began nearest. */
-function bootTimes(ended: readonly Launch[]): (atMs: number) => number {
+function bootTimes(ended: readonly ReadyLaunch[]): (atMs: number) => number {
   const launches = ended.map(({ endedMs, tookMs }) => ({ beganMs: endedMs - tookMs, tookMs }));
   launches.sort((a, b) => a.beganMs - b.beganMs);
   return (atMs) => {

@@ -35,7 +35,7 @@ const LAUNCHED: ReadonlySet<string> = new Set(['ready', 'in-use']);
 const FAILED: ReadonlySet<string> = new Set(['failed', 'aborted', 'deleting']);
 
 /** The launch of a node for a request. */
-interface Launch {
+interface LaunchSpan {
   readonly node: NodeRecord;
   readonly beganMs: number;
   endedMs: number | undefined;
@@ -97,7 +97,7 @@ async function explainMissing(error: unknown): Promise<never> {
 
 function followRequests(options: TracesOptions, tracer: Tracer, scope: (span: Span) => Context): () => void {
   const accepted = new Map<string, number>();
-  const launches = new Map<string, Map<string, Launch>>();
+  const launches = new Map<string, Map<string, LaunchSpan>>();
   const unsubscribe = [
     options.runtime.requests.onChange(({ id, before, after }) => {
       if (after?.state === 'pending' && before?.state !== 'pending') remember(accepted, id, after.stateTimeMs);
@@ -126,7 +126,7 @@ function remember<T>(map: Map<string, T>, key: string, value: T): void {
 }
 
 function followNode(
-  launches: Map<string, Map<string, Launch>>,
+  launches: Map<string, Map<string, LaunchSpan>>,
   { id, before, after }: RecordChange<NodeRecord>,
   nowMs: number,
 ): void {
@@ -134,7 +134,7 @@ function followNode(
   if (!requestId) return;
   const known = launches.get(requestId)?.get(id);
   if (after?.state === 'building' && !known) {
-    const ofRequest = launches.get(requestId) ?? new Map<string, Launch>();
+    const ofRequest = launches.get(requestId) ?? new Map<string, LaunchSpan>();
     ofRequest.set(id, { node: after, beganMs: after.stateTimeMs, endedMs: undefined, ok: false });
     remember(launches, requestId, ofRequest);
     return;
@@ -149,7 +149,7 @@ function writeTrace(
   request: RequestRecord,
   outcome: RequestOutcome,
   { acceptedMs, endedMs }: { acceptedMs: number | undefined; endedMs: number },
-  launches: ReadonlyMap<string, Launch> = new Map(),
+  launches: ReadonlyMap<string, LaunchSpan> = new Map(),
 ): void {
   const createdMs = Math.min(request.createdTimeMs ?? request.stat?.ctime ?? endedMs, endedMs);
   const attributes = {

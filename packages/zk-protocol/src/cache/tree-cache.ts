@@ -17,7 +17,7 @@ import { OwnWrites } from './own-writes.js';
 import type { Effect } from './own-writes.js';
 import { PathReader } from './path-reader.js';
 import type { PathToRead } from './path-reader.js';
-import { Readiness } from './readiness.js';
+import { CacheReadiness } from './cache-readiness.js';
 import { isConnectionError, Rebuild } from './rebuild.js';
 import { RecordTable } from './record-table.js';
 import { TreeLayout } from './tree-layout.js';
@@ -58,7 +58,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
   readonly #locks: LockMirror;
   readonly #reader: PathReader;
   readonly #own: OwnWrites;
-  readonly #readiness: Readiness;
+  readonly #readiness: CacheReadiness;
   readonly #backlog: BacklogWarning;
   readonly #rebuild: Rebuild;
   /** Aborted at the end of the cache. */
@@ -73,7 +73,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     this.#layout = new TreeLayout(options.directories, options.locks);
     this.#records = new RecordTable((id, body, stat) => options.decode(id, body, stat), logger, zk);
     this.#locks = new LockMirror(logger);
-    this.#readiness = new Readiness(logger);
+    this.#readiness = new CacheReadiness(logger);
     this.#backlog = new BacklogWarning(clock, logger, options.what);
     this.#reader = new PathReader({
       ...{ zk, clock, logger, deliver: this.#onRead },

@@ -10,7 +10,7 @@ import type { TaskManager } from '../task-manager/task-manager.js';
 import { LabelNeeds } from './label-needs.js';
 import type { LaunchServices } from './launch-work.js';
 import { ProviderQuota } from './quota.js';
-import { Readiness } from './readiness.js';
+import { LabelReadiness } from './label-readiness.js';
 import { AddressClaims } from './shared-address.js';
 import type { Adapter, AdapterContext, StateMachineProviderConfig } from './types.js';
 import { MachineWatch } from './machine-watch.js';
@@ -29,7 +29,7 @@ export interface StateMachineProviderParts {
 export interface ProviderParts {
   readonly needs: LabelNeeds;
   readonly zones: Zones;
-  readonly readiness: Readiness;
+  readonly readiness: LabelReadiness;
   readonly quota: ProviderQuota;
   readonly leaks: LeakFinder;
   readonly machines: MachineWatch;
@@ -50,7 +50,7 @@ export function makeParts(
   const shared = { config, adapter, clock, logger, random, changed };
   const needs = new LabelNeeds(shared);
   const zones = new Zones({ ...shared, avoids: (zone, label) => context.avoidsZone?.(zone, label) ?? false });
-  const readiness = new Readiness({ ...shared, images });
+  const readiness = new LabelReadiness({ ...shared, images });
   const quota = new ProviderQuota({
     ...shared,
     provider: config.name,

@@ -23,13 +23,13 @@ import { pauseConditions } from '../task-manager/pause-condition.js';
 import { TaskManager } from '../task-manager/task-manager.js';
 import { deleteInstance } from './delete-instance.js';
 import { stopInstance } from './stop-instance.js';
-import { Launch } from './launch.js';
+import { LaunchAttempts } from './launch-attempts.js';
 import type { LabelNeeds } from './label-needs.js';
 import type { LaunchServices } from './launch-work.js';
 import type { LeakFinder } from '../ownership/leak-finder.js';
 import { makeAdapter, makeParts, makeServices, type StateMachineProviderParts } from './provider-parts.js';
 import type { ProviderQuota } from './quota.js';
-import type { Readiness } from './readiness.js';
+import type { LabelReadiness } from './label-readiness.js';
 import type { Zones } from './zones.js';
 import { imageOfLabel } from './node-fields.js';
 import type { MachineWatch } from './machine-watch.js';
@@ -56,7 +56,7 @@ export class StateMachineProvider implements Provider {
   readonly #needs: LabelNeeds;
   readonly #quota: ProviderQuota;
   readonly #zones: Zones;
-  readonly #readiness: Readiness;
+  readonly #readiness: LabelReadiness;
   readonly #leaks: LeakFinder;
   readonly #machines: MachineWatch;
   readonly #active = new Set<Promise<unknown>>();
@@ -230,7 +230,7 @@ export class StateMachineProvider implements Provider {
       { requestId: request.id, eventId: request.eventId },
       LOGGER_NAMES.stateMachineLaunch(this.config.name),
     );
-    const result = await this.#track(new Launch(this.#services, order, signal, logger).run());
+    const result = await this.#track(new LaunchAttempts(this.#services, order, signal, logger).run());
     if (result.state === 'ready') this.#quota.launchSucceeded();
     if (FACT_ERRORS.some((code) => isNodepoolError(result.error, code))) {
       this.#readiness.recheck(order.label.name, order.pool.name);

@@ -33,7 +33,7 @@ export interface ActivityError {
   readonly text: string;
 }
 
-type Launch = Parameters<NonNullable<LauncherMetrics['launchEnded']>>;
+type LaunchEnd = Parameters<NonNullable<LauncherMetrics['launchEnded']>>;
 
 /** Keeps the last hour of a launcher in limited memory for its status page, and forwards all events to the metrics. */
 export class ActivityLog implements LauncherMetrics {
@@ -43,7 +43,7 @@ export class ActivityLog implements LauncherMetrics {
   readonly #launches: LaunchMinute[] = [];
   readonly #calls = new Map<string, CallMinute[]>();
   readonly #errors: ActivityError[] = [];
-  readonly #launchListeners = new Set<(result: string, ms: number, of: Launch[2]) => void>();
+  readonly #launchListeners = new Set<(result: string, ms: number, of: LaunchEnd[2]) => void>();
 
   constructor(inner: LauncherMetrics, clock: Clock) {
     this.#inner = inner;
@@ -51,7 +51,7 @@ export class ActivityLog implements LauncherMetrics {
   }
 
   /** Calls the listener for each launch attempt that ended. @returns unsubscribes */
-  onLaunch(listener: (result: string, ms: number, of: Launch[2]) => void): CancelTimer {
+  onLaunch(listener: (result: string, ms: number, of: LaunchEnd[2]) => void): CancelTimer {
     this.#launchListeners.add(listener);
     return () => this.#launchListeners.delete(listener);
   }
@@ -110,7 +110,7 @@ export class ActivityLog implements LauncherMetrics {
 
   // --- events -----------------------------------------------------------------------------------------------------
 
-  launchEnded(...launch: Launch): void {
+  launchEnded(...launch: LaunchEnd): void {
     this.#inner.launchEnded?.(...launch);
     const [result, ms] = launch;
     const minute = this.#minute();

@@ -14,7 +14,7 @@ const LIFE_MS = 300_000;
 const RETRY = { firstMs: 5_000, longestMs: 30_000 };
 
 /** What the readiness of labels is taken from. */
-export interface ReadinessOptions {
+export interface LabelReadinessOptions {
   readonly config: StateMachineProviderConfig;
   readonly adapter: Adapter;
   readonly images: ImageSource | undefined;
@@ -29,12 +29,12 @@ export interface ReadinessOptions {
  * Whether the prerequisites of labels exist. An adapter that has to ask its cloud is asked in the background: a label is
  * ready until the answer is no, and asked for again while it is not.
  */
-export class Readiness {
-  readonly #options: ReadinessOptions;
+export class LabelReadiness {
+  readonly #options: LabelReadinessOptions;
   readonly #answers = new Map<string, Refreshed<boolean>>();
   readonly #missing: UnusableLabels;
 
-  constructor(options: ReadinessOptions) {
+  constructor(options: LabelReadinessOptions) {
     this.#options = options;
     this.#missing = new UnusableLabels(options.config.name, options.clock);
   }

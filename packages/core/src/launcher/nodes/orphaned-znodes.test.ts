@@ -13,15 +13,15 @@ import {
 } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { ServiceWorld } from '../../../test/support/service-world.js';
-import { Leftovers } from './leftovers.js';
+import { OrphanedZnodes } from './orphaned-znodes.js';
 
 async function setUp() {
   const world = await ServiceWorld.open();
   const { clock, other } = world;
-  const leftovers = new Leftovers(world.context);
+  const orphans = new OrphanedZnodes(world.context);
   return {
     world,
-    sweep: () => clock.run(leftovers.reconsider('minute')),
+    sweep: () => clock.run(orphans.reconsider('minute')),
     /** Another process has the lock. */
     lock: (directory: string) =>
       clock.run(other.create(`${directory}/${newLockEntryPrefix()}`, '', { sequential: true })),

@@ -18,7 +18,7 @@ const REMOVALS_PER_TRANSACTION = 100;
  * Removes lock directories of requests that are gone, and node records without a body, unless a process holds or waits for
  * the lock. A process may be about to create its entry in a lock directory, so a directory outlives its request by one sweep.
  */
-export class Leftovers implements Part {
+export class OrphanedZnodes implements Part {
   readonly #context: Context;
   /** Lock directories without a request at the last sweep. */
   readonly #suspects = new Set<string>();

@@ -2,7 +2,7 @@ import { Listeners } from './listeners.js';
 import type { ZooKeeperLogger } from '../base/logger.js';
 
 /** Whether a cache is complete, with listeners. */
-export class Readiness {
+export class CacheReadiness {
   readonly #listeners: Listeners<[boolean]>;
   #ready = false;
 

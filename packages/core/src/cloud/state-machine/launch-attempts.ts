@@ -27,7 +27,7 @@ const LATE_LOOK_MS = 5_000;
  * Makes one node: attempt after attempt until one succeeds, with what an attempt leaves deleted before the next. There
  * are never two instances for one node. A launch that another launcher began continues in its attempt, with its deadline.
  */
-export class Launch {
+export class LaunchAttempts {
   readonly #work: LaunchWork;
   /** What the cloud showed at the last look, of an instance that was not ready in time. */
   #lastStatus: string | undefined;
