@@ -51,7 +51,23 @@ providers:
 `;
 
     expect(await warningsOf(yaml)).toEqual([
-      'nodepool.yaml:1:31: labels[0].min-ready: warning: min-ready 4 of label "a" is more than its pools may have together (max-servers 3)',
+      'nodepool.yaml:1:31: labels[0].min-ready: warning: 4 nodes, which min-ready of label "a" says, are more than its pools may have together (max-servers 3)',
+    ]);
+  });
+
+  it('of the schedule of a label that exceed all its pools, but not those of several labels together', async () => {
+    const yaml = `labels:
+- {name: a, standby: {schedule: [{days: mon, nodes: 4}]}}
+- {name: b, standby: {schedule: [{days: tue, nodes: 3}]}}
+- {name: c, standby: {schedule: [{days: wed, nodes: 3}]}}
+- {name: gone, min-ready: -1, standby: {schedule: [{days: wed, nodes: 9}]}}
+providers:
+- {name: p, driver: cloud, pools: [{name: m, max-servers: 3, labels: [{name: a}, {name: b}, {name: c}, {name: gone}]}]}
+`;
+
+    expect(await warningsOf(yaml)).toEqual([
+      'nodepool.yaml:2:22: labels[0].standby: warning: 4 nodes, which the schedule of label "a" says, are more than its pools may have together (max-servers 3)',
+      expect.stringContaining('min-ready -1 switches the label off'),
     ]);
   });
 

@@ -121,17 +121,23 @@ function checkStandby(top: JsonObject, check: FileCheck): void {
   const elsewhere = new Set([...check.unserved.values()].flatMap((each) => [...each.pools.values()].flat()));
   const alone = new Map<PoolConfig, { provider: string; sum: number; labels: string[] }>();
   for (const { index, name } of countingEntries(top['labels'])) {
-    const wanted = check.labels.get(name)?.minReady ?? 0;
+    const label = check.labels.get(name);
+    const minReady = label?.minReady ?? 0;
+    const scheduled = Math.max(0, ...(label?.standby?.schedule ?? []).map(({ nodes }) => nodes));
+    const wanted = Math.max(minReady, minReady < 0 ? 0 : scheduled);
     const offering = pools.filter(({ pool }) => pool.labels.has(name));
     const [first] = offering;
     if (wanted <= 0 || first === undefined || elsewhere.has(name)) continue;
     const room = offering.reduce((sum, { pool }) => sum + Math.max(0, pool.maxServers), 0);
     if (wanted > room) {
-      const message = `min-ready ${wanted} of label "${name}" is more than its pools may have together (max-servers ${room})`;
-      check.problems.add(check.document, ['labels', index, 'min-ready'], message, { severity: 'warning' });
-    } else if (offering.length === 1) {
+      const [key, what] =
+        wanted > minReady ? ['standby', 'the schedule of label'] : ['min-ready', 'min-ready of label'];
+      const message = `${wanted} nodes, which ${what} "${name}" says, are more than its pools may have together (max-servers ${room})`;
+      check.problems.add(check.document, ['labels', index, key], message, { severity: 'warning' });
+    } else if (offering.length === 1 && minReady > 0) {
+      // those of schedules may be there at other times
       const known = alone.get(first.pool) ?? { provider: first.provider, sum: 0, labels: [] };
-      alone.set(first.pool, { ...known, sum: known.sum + wanted, labels: [...known.labels, name] });
+      alone.set(first.pool, { ...known, sum: known.sum + minReady, labels: [...known.labels, name] });
     }
   }
   for (const [pool, { provider, sum, labels }] of alone) {

@@ -60,7 +60,7 @@ function launchToJson({ nodeId, provider, pool, labels, state, ageMs, error, tri
 }
 
 function standbyToJson({ label, nodes, ready, reason, isFallback, decides }: StandbyExplanation): JsonObject {
-  return { label, nodes, ready, reason, fallback: isFallback, decides };
+  return { label, nodes, ready, reason, is_fallback: isFallback, decides };
 }
 
 function toJson(value: PoolExplanation['details'][string]): Json {
@@ -92,10 +92,10 @@ export function explanationFromJson(value: unknown): RequestExplanation | undefi
 function standbyFromJson(value: unknown): Pick<RequestExplanation, 'standby'> {
   if (!Array.isArray(value) || value.length === 0) return {};
   const standby = value.filter(isObject).flatMap((each) => {
-    const { label, nodes, ready, fallback, decides } = each;
+    const { label, nodes, ready, decides } = each;
     if (typeof label !== 'string' || typeof nodes !== 'number' || typeof ready !== 'number') return [];
     const reason = textOf(each['reason']) ?? '';
-    return [{ label, nodes, ready, reason, isFallback: fallback === true, decides: decides === true }];
+    return [{ label, nodes, ready, reason, isFallback: each['is_fallback'] === true, decides: decides === true }];
   });
   return { standby };
 }

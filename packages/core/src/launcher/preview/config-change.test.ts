@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { newNode, newPoolComponent, newRequest } from '@nodepool/zk-protocol';
 import type { LauncherId, NodeId, NodeRecord, RequestId, RequestRecord } from '@nodepool/zk-protocol';
-import type { Config } from '../../contract/config.js';
+import { readStandby } from '../../config/standby-settings.js';
+import type { Config, StandbySettings } from '../../contract/config.js';
 import type { ChangePreview } from '../../contract/driver.js';
 import type { PoolConfig, ProviderConfig } from '../../contract/provider-config.js';
 import { poolConfig } from '../../../test/support/pool-config.js';
@@ -15,6 +16,7 @@ const NOW_MS = 10_000_000;
 interface Label {
   minReady?: number;
   maxReadyAgeMs?: number;
+  standby?: StandbySettings;
 }
 
 function configOf(providers: ProviderConfig[], labels: Record<string, Label> = {}): Config {
@@ -27,9 +29,9 @@ function configOf(providers: ProviderConfig[], labels: Record<string, Label> = {
     buildLogDir: '',
     buildLogRetention: 0,
     labels: new Map(
-      Object.entries(labels).map(([name, { minReady = 0, maxReadyAgeMs = 0 }]) => [
+      Object.entries(labels).map(([name, { minReady = 0, maxReadyAgeMs = 0, standby }]) => [
         name,
-        { name, minReady, maxReadyAgeMs },
+        { name, minReady, maxReadyAgeMs, standby },
       ]),
     ),
     diskimages: new Map(),
@@ -157,6 +159,22 @@ describe('the plan for a new configuration', () => {
     });
 
     expect(standby).toEqual([{ label: 'small', count: 3 }]);
+  });
+
+  // NOW_MS is 02:46 on Thursday, January 1st
+  it.each([
+    ['{ days: thu, nodes: 6 }', { days: 'thu', nodes: 6 }, [{ label: 'small', count: 5 }]],
+    ['{ from: 07:00, nodes: 6 }', { from: '07:00', nodes: 6 }, []],
+    ["{ cron: '30 2 * * *', nodes: 60 }", { cron: '30 2 * * *', nodes: 60 }, [{ label: 'small', count: 8 }]],
+  ])('counts the standby nodes that a schedule of %s asks for now, up to at-most', (_text, scheduled, found) => {
+    const providers = [cloud([poolConfig('main', ['small'])])];
+    const standby = readStandby({ schedule: [scheduled], 'at-most': 9, 'time-zone': 'UTC' });
+
+    const change = plan(configOf(providers, { small: {} }), configOf(providers, { small: { minReady: 1, standby } }), {
+      nodes: [node({})],
+    });
+
+    expect(change.standby).toEqual(found);
   });
 
   it('names the nodes that a lowered max-ready-age deletes at once', () => {
