@@ -20,9 +20,9 @@ export async function findTypes(load) {
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
     .map((file) => `packages/${file}`)
     .filter((file) => readFileSync(`${root}${file}`, 'utf8').includes('export const CONDITIONS = {'));
-  const { KINDS } = await load('packages/core/src/conditions/condition-list.ts');
+  const { CONDITION_KINDS } = await load('packages/core/src/contract/condition.ts');
   const tables = await Promise.all(files.map(async (file) => Object.entries((await load(file)).CONDITIONS)));
-  const rankOf = ([, { kind }]) => KINDS.indexOf(kind);
+  const rankOf = ([, { kind }]) => CONDITION_KINDS.indexOf(kind);
   return tables.flat().sort((one, other) => rankOf(one) - rankOf(other) || (one[0] < other[0] ? -1 : 1));
 }
 

@@ -1,4 +1,10 @@
-import { newCondition, type Condition, type FoundCondition, type ConditionTypes } from '../contract/condition.js';
+import {
+  CONDITION_KINDS,
+  newCondition,
+  type Condition,
+  type FoundCondition,
+  type ConditionTypes,
+} from '../contract/condition.js';
 
 /** What a list of conditions says of itself. */
 export const CONDITIONS = {
@@ -61,22 +67,8 @@ export function compareConditions(a: FoundCondition, b: FoundCondition): number 
   return rankOf(a) - rankOf(b) || (conditionKey(a) < conditionKey(b) ? -1 : 1);
 }
 
-/** From the whole service to the single node. */
-export const KINDS = [
-  'configuration',
-  'zookeeper',
-  'launcher',
-  'builder',
-  'provider',
-  'label',
-  'pool',
-  'image',
-  'host',
-  'node',
-];
-
 function rankOf({ severity, kind }: FoundCondition): number {
-  return (severity === 'error' ? 0 : KINDS.length + 1) + (KINDS.indexOf(kind) + 1);
+  return (severity === 'error' ? 0 : CONDITION_KINDS.length + 1) + (CONDITION_KINDS.indexOf(kind) + 1);
 }
 
 function firstOfEach(look: readonly FoundCondition[]): [string, FoundCondition][] {

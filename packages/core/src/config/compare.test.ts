@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { plainDriver, PLAIN_SCHEMA, registryOf } from '../../test/support/plain-driver.js';
 import { tempDir } from '../../test/support/temp-dir.js';
 import type { JsonSchema } from '../contract/driver.js';
-import { describeChange, sameProviderConfig } from './compare.js';
+import { sameProviderConfig } from './compare.js';
 import { loadConfig } from './load-config.js';
 import { redactConfig } from './redact.js';
 import { nearestName } from '../text/suggest.js';
@@ -12,28 +12,6 @@ function load(yaml: string) {
   const file = join(tempDir({ 'nodepool.yaml': yaml }), 'nodepool.yaml');
   return loadConfig({ file, env: {}, drivers: registryOf(plainDriver('plain')), mode: 'service' });
 }
-
-it('describes the changes of a reload', async () => {
-  const before = await load(`
-labels: [{name: a}, {name: b}]
-providers: [{name: p, driver: plain}, {name: q, driver: plain}, {name: same, driver: plain, priority: 1}]
-`);
-  const after = await load(`
-labels: [{name: a, min-ready: 1}, {name: c}]
-providers: [{name: p, driver: plain, priority: 2}, {name: same, priority: 1, driver: plain}]
-max-hold-age: 5
-`);
-
-  expect(describeChange(before, after)).toEqual([
-    'label "a" changed',
-    'label "c" added',
-    'label "b" removed',
-    'provider "p" changed',
-    'provider "q" removed',
-    'max-hold-age changed',
-  ]);
-  expect(describeChange(after, after)).toEqual([]);
-});
 
 it('compares additional values of a provider', async () => {
   const provider = (await load('providers: [{name: p, driver: plain}]')).providers.get('p');

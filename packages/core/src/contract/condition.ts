@@ -1,6 +1,10 @@
+/** Kinds of the subjects of conditions, from the whole service to the single node. */
+export const CONDITION_KINDS = [
+  ...(['configuration', 'zookeeper', 'launcher', 'builder', 'provider'] as const),
+  ...(['label', 'pool', 'image', 'host', 'node'] as const),
+] as const;
 /** Kind of the subject of a condition. */
-export type ConditionKind =
-  'configuration' | 'launcher' | 'builder' | 'zookeeper' | 'provider' | 'pool' | 'label' | 'image' | 'host' | 'node';
+export type ConditionKind = (typeof CONDITION_KINDS)[number];
 
 /**
  * - `error` something does not work: requests wait or fail, machines are not deleted, images are not built

@@ -25,12 +25,12 @@ async function setUp() {
     },
   });
   const rooms = await LauncherRooms.open(config, registryOf(driver));
-  const { world, providers, views, registry, spares, goals, idle } = rooms;
+  const { world, providers, views, registry, spares, levels, idle } = rooms;
   const { context } = world;
   const pools = await rooms.openPools();
   const reaper = new Reaper(context, providers, registry.registered);
   const ages = ageLimits(rooms.engine());
-  const standby = new Standby(context, views, goals, [spares]);
+  const standby = new Standby(context, views, levels, [spares]);
   const parts = [providers, reaper, pools, ages, spares, idle, standby];
   const changes = new ConfigChanges({ context, pools, providers, parts });
   const fault = () => scopes.at(-1)?.fault('unhandled rejection', new Error('forgotten'));

@@ -25,7 +25,7 @@ import { IdleNodes } from './nodes/idle-nodes.js';
 import { OrphanedZnodes } from './nodes/orphaned-znodes.js';
 import { Reaper } from './nodes/reaper.js';
 import { RequestedByOthers } from './nodes/requested-by-others.js';
-import { StandbyGoals } from './nodes/standby-goals.js';
+import { StandbyLevels } from './nodes/standby-levels.js';
 import { Standby } from './nodes/standby.js';
 import type { Feature } from './nodes/feature.js';
 import { SurplusNodes } from './nodes/surplus-nodes.js';
@@ -96,18 +96,18 @@ export function makeParts(options: LauncherOptions) {
   const reaper = new Reaper(loggingAs(context, LOGGER_NAMES.deletedNodes), providers, registry.registered);
   const others = new RequestedByOthers(context, views);
   const features: Feature[] = [];
-  const goals = new StandbyGoals(context, views, others, features);
+  const levels = new StandbyLevels(context, views, others, features);
   const idle = new IdleNodes(cleanup);
   idle.add((node) => providers.judge(node));
-  const standby = new Standby(context, views, goals, features);
+  const standby = new Standby(context, views, levels, features);
   const engine = {
     ...{ context: cleanup, registry, providers, ledger, views, lost, pools },
-    ...{ reaper, goals, idle, standby, serverClock, images },
+    ...{ reaper, levels, idle, standby, serverClock, images },
   };
   features.push(...Object.values(options.features ?? FEATURES).map((make) => make(engine)));
   caches.push(...features.flatMap((feature) => feature.caches ?? []));
   steering.by = features.find((feature) => feature.steering)?.steering;
-  const surplus = new SurplusNodes(cleanup, providers, goals, serverClock);
+  const surplus = new SurplusNodes(cleanup, providers, levels, serverClock);
   const orphanedZnodes = new OrphanedZnodes(cleanup);
 
   // registration, conditions, metrics
@@ -145,7 +145,7 @@ export function makeParts(options: LauncherOptions) {
       stop: () => metrics?.stop(),
     },
     new MissingBuilder(context, components),
-    new MissingStandby(context, goals),
+    new MissingStandby(context, levels),
     { conditions: (nowMs) => servingConditions(serving, nowMs) },
     { conditions: () => leftProviders(serving) },
     { conditions: () => resourceConditions(providers) },

@@ -6,7 +6,7 @@ import { statsdKeyOf, TimeoutError } from '../../contract/errors.js';
 import type { Instance } from '../../contract/instance.js';
 import type { Logger } from '../../contract/logger.js';
 import { runMachine } from '../operations/run-machine.js';
-import { deleteLeftovers, noteLeftovers } from './launch-delete-leftovers.js';
+import { prepareAttempt, noteLeftovers } from './launch-preparation.js';
 import { noteSilence } from './launch-silence.js';
 import { scanInstance } from './launch-scanning.js';
 import { LaunchWork, type LaunchServices } from './launch-work.js';
@@ -127,7 +127,7 @@ export class LaunchAttempts {
     let image = resumed?.image;
     try {
       this.#begin('delete-leftovers');
-      image ??= await deleteLeftovers(work, deadline.signal);
+      image ??= await prepareAttempt(work, deadline.signal);
       this.#begin('creating');
       const instance = await createInstance(work, attempt, image, deadline.signal, resumed).finally(endNotes);
       await this.#finish(instance, image, deadline);

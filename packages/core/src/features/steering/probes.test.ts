@@ -37,7 +37,7 @@ async function setUp(...labels: string[]) {
     await world.pass(15_000);
   };
   await fail(...labels);
-  standby = new Standby(world.context, rooms.views, rooms.goals, [rooms.spares]);
+  standby = new Standby(world.context, rooms.views, rooms.levels, [rooms.spares]);
   probes = new Probes({ context: world.context, views: rooms.views, standby, serverClock: world.clock });
   const waiting = (): RequestRecord[] => [...world.context.mirror.requests.values()];
   const check = async () => {

@@ -1,6 +1,6 @@
 import { isStandby, type NodeRecord } from '@nodepool/zk-protocol';
 import { newCondition, type ConditionTypes, type FoundCondition } from '../../contract/condition.js';
-import type { StandbyGoals } from '../nodes/standby-goals.js';
+import type { StandbyLevels } from '../nodes/standby-levels.js';
 import type { Context } from '../state/context.js';
 import type { Part } from '../state/part.js';
 
@@ -20,20 +20,20 @@ const PATIENCE_MS = 60_000;
 /** Labels that have lacked standby nodes for a while. */
 export class MissingStandby implements Part {
   readonly #context: Context;
-  readonly #goals: StandbyGoals;
+  readonly #levels: StandbyLevels;
   readonly #lackingSinceMs = new Map<string, number>();
 
-  constructor(context: Context, goals: StandbyGoals) {
+  constructor(context: Context, levels: StandbyLevels) {
     this.#context = context;
-    this.#goals = goals;
+    this.#levels = levels;
   }
 
   conditions(nowMs: number): FoundCondition[] {
     const { config, mirror } = this.#context;
-    const labels = [...config.now.labels.keys()].filter((name) => this.#goals.wanted(name) > 0);
+    const labels = [...config.now.labels.keys()].filter((name) => this.#levels.wanted(name) > 0);
     const counts = countStandby(mirror.nodes.values(), new Set(labels));
     return labels.flatMap((name) => {
-      const wanted = this.#goals.wanted(name);
+      const wanted = this.#levels.wanted(name);
       const { ready, coming } = counts.get(name) ?? NONE;
       if (ready + coming >= wanted) {
         this.#lackingSinceMs.delete(name);

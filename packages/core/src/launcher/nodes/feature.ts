@@ -14,7 +14,7 @@ import type { LivePoolView } from '../view/pool-view.js';
 import type { PoolViews } from '../view/pool-views.js';
 import type { IdleNodes } from './idle-nodes.js';
 import type { Reaper } from './reaper.js';
-import type { StandbyGoals } from './standby-goals.js';
+import type { StandbyLevels } from './standby-levels.js';
 
 /** What features use of a launcher, and where they add themselves. */
 export interface Engine {
@@ -30,7 +30,7 @@ export interface Engine {
     serve(view: LivePoolView, request: RequestRecord, assignment: Assignment): void;
   };
   readonly views: PoolViews;
-  readonly goals: StandbyGoals;
+  readonly levels: StandbyLevels;
   readonly standby: {
     /** Whether a node of the label is missing that no launcher has requested. */
     isMissing(label: string): boolean;

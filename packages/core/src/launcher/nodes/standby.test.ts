@@ -33,7 +33,7 @@ async function setUp({ isFirst = true, first = OURS }: SetUp = {}) {
   const { world } = rooms;
   if (!isFirst) await rooms.register(first);
   await rooms.registerOwn();
-  const standby = new Standby(world.context, rooms.views, rooms.goals, [rooms.spares]);
+  const standby = new Standby(world.context, rooms.views, rooms.levels, [rooms.spares]);
   const session = world.zk.sessionId;
   const { requests } = world.context.mirror;
   return {
@@ -59,6 +59,17 @@ async function setUp({ isFirst = true, first = OURS }: SetUp = {}) {
     sameSession: () => world.zk.sessionId === session,
   };
 }
+
+it('explains with the request that a missing standby node waits for', async () => {
+  const { world, standby, only } = await setUp();
+  standby.reconsider();
+  await world.pass(100);
+
+  expect(standby.explain('a')).toMatchObject({
+    ready: 0,
+    reason: expect.stringContaining(`one is requested: nodepool explain ${only().id} says what it waits for`) as string,
+  });
+});
 
 describe('a standby node of another launcher', () => {
   /** A standby request of another launcher, the only one there is. */

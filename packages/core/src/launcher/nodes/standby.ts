@@ -14,7 +14,7 @@ import { MIN_READY_REQUESTOR } from '../plan/candidates.js';
 import type { PoolViews } from '../view/pool-views.js';
 import { ExpectedNodes } from './expected-nodes.js';
 import type { Feature } from './feature.js';
-import type { StandbyGoals } from './standby-goals.js';
+import type { StandbyLevels } from './standby-levels.js';
 import { isOwnRequest, releaseStandby, removeStandby, requestStandby } from './standby-requests.js';
 
 const RETRY = { firstMs: 1_000, longestMs: 300_000 };
@@ -32,14 +32,19 @@ interface LabelState {
   cancel: CancelTimer | undefined;
 }
 
+/** Whether a request for a standby node of the label has not ended. */
+function isWaiting({ requestor, labels, state }: RequestRecord, label: string): boolean {
+  return requestor === MIN_READY_REQUESTOR && labels[0] === label && state !== 'fulfilled' && state !== 'failed';
+}
+
 /**
- * Keeps the free nodes that {@link StandbyGoals} wants: requests missing nodes at once, counting requests of all launchers, and
+ * Keeps the free nodes that {@link StandbyLevels} wants: requests missing nodes at once, counting requests of all launchers, and
  * deallocates the nodes when they are ready.
  */
 export class Standby implements Part {
   readonly #context: Context;
   readonly #views: PoolViews;
-  readonly #goals: StandbyGoals;
+  readonly #levels: StandbyLevels;
   readonly #features: readonly Feature[];
   readonly #labels = new Map<string, LabelState>();
   readonly #expected: ExpectedNodes;
@@ -47,10 +52,10 @@ export class Standby implements Part {
   #dirty: Set<string> | undefined;
   #stopped = false;
 
-  constructor(context: Context, views: PoolViews, goals: StandbyGoals, features: readonly Feature[]) {
+  constructor(context: Context, views: PoolViews, levels: StandbyLevels, features: readonly Feature[]) {
     this.#context = context;
     this.#views = views;
-    this.#goals = goals;
+    this.#levels = levels;
     this.#features = features;
     this.#expected = new ExpectedNodes(context);
     const { events } = context;
@@ -75,19 +80,23 @@ export class Standby implements Part {
   reconsider(occasion?: Occasion): void {
     const labels = [...this.#context.config.now.labels.keys()];
     if (occasion !== 'minute') return labels.forEach((label) => this.check(label));
-    const wanted = labels.filter((label) => this.#goals.wanted(label) > 0);
+    const wanted = labels.filter((label) => this.#levels.wanted(label) > 0);
     const found = wanted.reduce((sum, label) => sum + this.#fill(label), 0);
     this.#context.metrics?.sweepFound('standby-node', found);
   }
 
-  /** Why so many nodes of a label with `standby` are kept, and what features say about them; `undefined` for other labels. */
+  /** Why so many nodes of a label are kept, for what is noteworthy: `standby`, what features say, and nodes that are requested. */
   explain(label: string): StandbyExplanation | undefined {
-    const level = this.#goals.level(label);
+    const { mirror, config } = this.#context;
+    const level = this.#levels.level(label);
     const notes = this.#features.flatMap((feature) => feature.explain?.(label) ?? []);
-    if (!level || (!this.#context.config.now.labels.get(label)?.standby && notes.length === 0)) return undefined;
+    const [asked, more] = [...mirror.requests.values()].filter((each) => isWaiting(each, label));
+    if (asked)
+      notes.push(`${more ? 'some are' : 'one is'} requested: nodepool explain ${asked.id} says what it waits for`);
+    if (!level || (!config.now.labels.get(label)?.standby && notes.length === 0)) return undefined;
     return {
-      ...{ label, ...level, decides: this.#goals.decides(label) },
-      ready: this.#context.mirror.standbyCount(label),
+      ...{ label, ...level, decides: this.#levels.decides(label) },
+      ready: mirror.standbyCount(label),
       reason: [level.reason, ...notes].join('; '),
     };
   }
@@ -99,7 +108,7 @@ export class Standby implements Part {
 
   /** Checks one label, once for all changes of a turn. */
   check(label: string): void {
-    if (this.#stopped || this.#goals.wanted(label) <= 0) return;
+    if (this.#stopped || this.#levels.wanted(label) <= 0) return;
     if (this.#dirty) {
       this.#dirty.add(label);
       return;
@@ -135,9 +144,9 @@ export class Standby implements Part {
   }
 
   #missing(label: string): number {
-    if (this.#goals.isLeftToOriginal(label)) return 0;
+    if (this.#levels.isLeftToOriginal(label)) return 0;
     const free = this.#context.mirror.standbyCount(label);
-    return planStandby(this.#goals.wanted(label), {
+    return planStandby(this.#levels.wanted(label), {
       free,
       asked: this.#stateOf(label).creating + this.#expected.count(label),
     });

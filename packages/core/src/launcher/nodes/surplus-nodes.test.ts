@@ -35,8 +35,8 @@ async function setUp({ isFirst = true, hasForecast = true } = {}) {
   config.now = { ...config.now, labels };
   if (!isFirst) await rooms.register(OURS);
   await rooms.registerOwn();
-  standby = new Standby(world.context, rooms.views, rooms.goals, [rooms.spares]);
-  const surplus = new SurplusNodes(world.context, rooms.providers, rooms.goals, world.clock);
+  standby = new Standby(world.context, rooms.views, rooms.levels, [rooms.spares]);
+  const surplus = new SurplusNodes(world.context, rooms.providers, rooms.levels, world.clock);
   return {
     ...{ world, rooms },
     /** Another launcher requests nodes for its `min-ready`, gets them, and removes its requests. */
@@ -87,7 +87,7 @@ describe('standby nodes that follow demand', () => {
       label: 'a',
       nodes: 3,
       ready: 0,
-      reason: 'demand',
+      reason: expect.stringMatching(/^demand; some are requested: /) as string,
       isFallback: false,
       decides: true,
     });
@@ -207,7 +207,7 @@ describe('beside a launcher that requests nodes for its own min-ready', () => {
 
     await sweep();
     const during = countOf(all(ground), 'ready');
-    const { reason } = rooms.goals.level('a') ?? {};
+    const { reason } = rooms.levels.level('a') ?? {};
     await world.clock.run(world.other.delete(original));
     await world.pass(1_000);
     await sweep();

@@ -1,10 +1,10 @@
 import { isStandby, isParked, type NodeRecord } from '@nodepool/zk-protocol';
 import type { ProviderSet } from '../providers/provider-set.js';
 import type { Context } from '../state/context.js';
-import { releaseNode } from '../state/expire-node.js';
+import { tryToExpire } from '../state/expire-node.js';
 import type { Occasion, Part } from '../state/part.js';
 import { sinceWrittenMs, type ServerTime } from '../state/server-clock.js';
-import type { StandbyGoals, Surplus } from './standby-goals.js';
+import type { StandbyLevels, Surplus } from './standby-levels.js';
 
 /** A node that has been free for less time stays: a request may be about to take it. */
 const GRACE_MS = 60_000;
@@ -16,13 +16,18 @@ const GRACE_MS = 60_000;
 export class SurplusNodes implements Part {
   readonly #context: Context;
   readonly #providers: ProviderSet;
-  readonly #goals: Pick<StandbyGoals, 'surplus'>;
+  readonly #levels: Pick<StandbyLevels, 'surplus'>;
   readonly #serverClock: ServerTime;
 
-  constructor(context: Context, providers: ProviderSet, goals: Pick<StandbyGoals, 'surplus'>, serverClock: ServerTime) {
+  constructor(
+    context: Context,
+    providers: ProviderSet,
+    levels: Pick<StandbyLevels, 'surplus'>,
+    serverClock: ServerTime,
+  ) {
     this.#context = context;
     this.#providers = providers;
-    this.#goals = goals;
+    this.#levels = levels;
     this.#serverClock = serverClock;
   }
 
@@ -32,7 +37,7 @@ export class SurplusNodes implements Part {
     const { config, mirror } = this.#context;
     const left = new Map<string, Surplus>();
     for (const name of config.now.labels.keys()) {
-      const surplus = this.#goals.surplus(name);
+      const surplus = this.#levels.surplus(name);
       if (surplus.nodes > 0) left.set(name, surplus);
     }
     if (left.size === 0) return;
@@ -40,13 +45,13 @@ export class SurplusNodes implements Part {
     for (const node of nodes.sort((a, b) => rank(a) - rank(b) || a.stateTimeMs - b.stateTimeMs)) {
       const running = isParked(node) ? 0 : 1;
       // judged again for each one: a request may have taken a node, or the demand risen, while another was deleted
-      const isSurplus = (label: string) => [left.get(label), this.#goals.surplus(label)].every(holds(running));
+      const isSurplus = (label: string) => [left.get(label), this.#levels.surplus(label)].every(holds(running));
       if (!node.labels.every(isSurplus)) continue;
       for (const label of node.labels) {
         const before = left.get(label);
         if (before) left.set(label, { nodes: before.nodes - 1, running: before.running - running });
       }
-      await releaseNode(this.#context, node, 'more standby nodes than the demand needs');
+      await tryToExpire(this.#context, node, 'more standby nodes than the demand needs');
     }
   }
 

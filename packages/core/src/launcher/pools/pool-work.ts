@@ -12,7 +12,7 @@ import { RequestWork } from '../requests/request.js';
 import { serve } from '../requests/stages.js';
 import { endUnwanted } from '../requests/unwanted-launches.js';
 import type { Context } from '../state/context.js';
-import { releaseNode } from '../state/expire-node.js';
+import { tryToExpire } from '../state/expire-node.js';
 import type { PoolDemand } from '../view/pool-demand.js';
 import type { PoolQueue, QueueTools } from './pool-queue.js';
 
@@ -96,7 +96,7 @@ export class PoolWork {
     for (const { request, assignment } of plan.unpause) this.#unpause(request.id, assignment);
     for (const { request, assignment } of plan.accept) this.#accept(request, assignment);
     for (const { request, reason } of plan.decline) this.#decline(request, reason);
-    if (plan.release) void releaseNode(this.#context, plan.release, 'a request waits for the capacity it takes');
+    if (plan.release) void tryToExpire(this.#context, plan.release, 'a request waits for the capacity it takes');
   }
 
   /** Reserves capacity of the provider for the first request that waits for it. */

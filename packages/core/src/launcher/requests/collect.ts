@@ -110,7 +110,7 @@ export async function takeNodes(work: RequestWork, parts: readonly Part[]): Prom
 
 /** Lets the driver check nodes that have been locked, and launches those that are not ready. */
 export function holdNodes(work: RequestWork, parts: readonly Part[], entries: ReadonlyMap<NodeId, string>): void {
-  const { context, driver } = work;
+  const { context, handler } = work;
   for (const part of parts) {
     if (!part.node) continue;
     part.entry = entries.get(part.node.id);
@@ -123,8 +123,8 @@ export function holdNodes(work: RequestWork, parts: readonly Part[], entries: Re
       void reject(work, part, 'Node does not go with the others of the request').then(() => work.wake());
       continue;
     }
-    driver.nodeReusedNotification?.(node);
-    const answer = driver.checkReusableNode?.(node, work.signal) ?? true;
+    handler.nodeReusedNotification?.(node);
+    const answer = handler.checkReusableNode?.(node, work.signal) ?? true;
     if (answer === true) part.state = 'ready';
     else void awaitCheck(work, part, answer);
   }
@@ -144,7 +144,7 @@ async function awaitCheck(work: RequestWork, part: Part, answer: boolean | Promi
   else {
     await reject(work, part, 'Node does not answer; trying another');
     if (part.node === undefined && node)
-      work.driver.nodeRejectedNotification?.(context.mirror.nodes.get(node.id) ?? node);
+      work.handler.nodeRejectedNotification?.(context.mirror.nodes.get(node.id) ?? node);
   }
   work.wake();
 }

@@ -65,7 +65,7 @@ export function draft(work: RequestWork, { label }: Part): NodeRecord {
     },
     context.clock.now(),
   );
-  const completed = work.driver.setNodeMetadata?.(record) ?? record;
+  const completed = work.handler.setNodeMetadata?.(record) ?? record;
   work.az ??= completed.az;
   return completed;
 }
@@ -87,7 +87,7 @@ export async function launchesRecorded({ creating }: RequestWork): Promise<boole
 export function launchExisting(work: RequestWork, part: Part): void {
   const { node, entry, launch } = part;
   if (!node || entry === undefined || !launch) return;
-  work.driver.nodeReusedNotification?.(node); // the other nodes of the request go to its zone
+  work.handler.nodeReusedNotification?.(node); // the other nodes of the request go to its zone
   launchPart(work, Object.assign(part, { launch, node, entry })).catch((error: unknown) => work.abandon(error));
 }
 
@@ -184,11 +184,11 @@ function releaseLaunch(part: Part): void {
 
 /** Never rejects. */
 async function callDriver(work: RequestWork, part: RecordedPart, begun: Launch): Promise<LaunchResult> {
-  const { view, driver, signal, request } = work;
+  const { view, handler, signal, request } = work;
   const { events } = work.context;
   const { node } = part;
   const label = view.pool.labels.get(part.label);
-  if (!label || !driver.launch) {
+  if (!label || !handler.launch) {
     const error = new Error(`pool "${view.pool.name}" no longer launches label "${part.label}"`);
     return { state: 'failed', node, error };
   }
@@ -207,7 +207,7 @@ async function callDriver(work: RequestWork, part: RecordedPart, begun: Launch):
   try {
     if (begun.node) await work.tools.turns.take(view, signal);
     // The launch of most drivers: {@link StateMachineProvider} in `cloud/state-machine/provider.ts`.
-    return await driver.launch(order, signal);
+    return await handler.launch(order, signal);
   } catch (error) {
     // the request may be served elsewhere: as when the quota is used up, its node is not missed forever
     const state = error instanceof NoTurnError ? 'aborted' : 'failed';

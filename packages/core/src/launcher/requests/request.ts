@@ -105,7 +105,7 @@ export class RequestWork implements RequestAtWork {
   /** Path of our entry in the lock of the request. */
   #lockEntry: string | undefined;
   readonly #end = new LazyAbort();
-  #driver: { readonly provider: Provider; readonly driver: NodeRequestHandler };
+  #handler: { readonly provider: Provider; readonly handler: NodeRequestHandler };
   #request: RequestRecord;
   #isPaused = false;
   #isFulfilled = false;
@@ -122,7 +122,7 @@ export class RequestWork implements RequestAtWork {
     this.#request = request;
     this.wasLost = request.state === 'pending';
     this.sinceMs = steadyNow(context.clock);
-    this.#driver = { provider: tools.view.runner.provider, driver: tools.view.takeHandler(request) };
+    this.#handler = { provider: tools.view.runner.provider, handler: tools.view.takeHandler(request) };
     this.parts = new RequestParts(request.labels);
     const { id: requestId, eventId } = request;
     this.logger = context.logger.child({ requestId, eventId }, LOGGER_NAMES.requestHandler);
@@ -137,12 +137,12 @@ export class RequestWork implements RequestAtWork {
   }
 
   /** The driver's handler of the request. After a reload that replaced the provider, a new one. */
-  get driver(): NodeRequestHandler {
+  get handler(): NodeRequestHandler {
     const { runner, pool } = this.view;
-    if (this.#driver.provider !== runner.provider) {
-      this.#driver = { provider: runner.provider, driver: runner.provider.getRequestHandler(pool, this.#request) };
+    if (this.#handler.provider !== runner.provider) {
+      this.#handler = { provider: runner.provider, handler: runner.provider.getRequestHandler(pool, this.#request) };
     }
-    return this.#driver.driver;
+    return this.#handler.handler;
   }
 
   /** Why nothing may be touched any more; `undefined` while it may. */
@@ -170,7 +170,7 @@ export class RequestWork implements RequestAtWork {
   }
 
   acceptsNode(node: NodeRecord): boolean {
-    return this.driver.acceptsNode?.(node) ?? true;
+    return this.handler.acceptsNode?.(node) ?? true;
   }
 
   // --- assignments ------------------------------------------------------------------------------------------------

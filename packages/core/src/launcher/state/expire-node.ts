@@ -23,7 +23,7 @@ export async function expireNode(context: Context, node: NodeRecord, why: string
 }
 
 /** As {@link expireNode}; errors are logged. */
-export async function releaseNode(context: Context, node: NodeRecord, why: string): Promise<void> {
+export async function tryToExpire(context: Context, node: NodeRecord, why: string): Promise<void> {
   try {
     await expireNode(context, node, why);
   } catch (error) {

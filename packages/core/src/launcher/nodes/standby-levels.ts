@@ -16,7 +16,7 @@ const NO_SURPLUS: Surplus = { nodes: 0, running: 0 };
  * How many free nodes of each label to keep: `min-ready`, or the number that a source says for a label with `standby`, which the first
  * launcher of the label keeps alone, so that launchers with different numbers do not work against each other.
  */
-export class StandbyGoals {
+export class StandbyLevels {
   readonly #context: Context;
   readonly #views: PoolViews;
   readonly #others: RequestedByOthers;

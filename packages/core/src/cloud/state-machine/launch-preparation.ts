@@ -12,7 +12,7 @@ const RETRY = { firstMs: 1_000, longestMs: 30_000 };
  * Deletes what earlier attempts made, so that there are never two instances for one node. Failures are tried again until
  * the attempt's time is over. Then looks for the image that the next instance is made from.
  */
-export async function deleteLeftovers(work: LaunchWork, signal: AbortSignal): Promise<NodeImage> {
+export async function prepareAttempt(work: LaunchWork, signal: AbortSignal): Promise<NodeImage> {
   const { config, images } = work.services;
   await deleteAll(work, signal);
   const upload = work.chooseUpload();
