@@ -6,12 +6,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger, type Config, type LogFields, type Logger } from '@nodepool/core';
 import { ConditionList } from '@nodepool/core/service';
 import { makeSelfSigned } from '@nodepool/test-servers';
-import { systemClock } from '@nodepool/zk-protocol';
+import { systemClock, type Clock, type ZooKeeper } from '@nodepool/zk-protocol';
 import { connectInMemory, MemoryServer } from '@nodepool/zk-protocol/memory';
 import type { WebTls } from '@nodepool/core/config';
 import type { DaemonRuntime } from './runtime.js';
 import { DaemonService } from './service.js';
 
+let server: MemoryServer;
 let service: DaemonService;
 let calls: string[];
 let logged: [string, LogFields | undefined][];
@@ -32,7 +33,14 @@ const config = (host: string, tls?: WebTls): Config =>
     ...{ webhooks: [], webapp: { listenAddress: host, port: 0, tls } },
   }) as unknown as Config;
 
-function make(host = '127.0.0.1', tls?: WebTls): DaemonService {
+interface Made {
+  readonly host?: string;
+  readonly tls?: WebTls;
+  readonly zk?: ZooKeeper;
+  readonly clock?: Clock;
+}
+
+function make({ host = '127.0.0.1', tls, zk = connectInMemory(server).zk, clock = systemClock }: Made = {}) {
   const runtime: DaemonRuntime = {
     start: (url) => Promise.resolve(void calls.push(`start ${url}`)),
     reconfigure: () => Promise.resolve(void calls.push('reconfigure')),
@@ -56,9 +64,8 @@ function make(host = '127.0.0.1', tls?: WebTls): DaemonService {
     api: () => ({ operations: [], schemas: {}, overview: () => ({}), subscribe: () => () => {} }),
   };
   return new DaemonService({
-    ...{ name: 'nodepool-test', config: config(host, tls), runtime, clock: systemClock, logger, version: '1.2.3' },
+    ...{ name: 'nodepool-test', config: config(host, tls), runtime, clock, logger, zk, version: '1.2.3' },
     ...{ hostname: 'nt01.example.com', webapp: 'webapp', embedded: undefined, profileDirs: [] },
-    zk: connectInMemory(new MemoryServer(systemClock)).zk,
     metrics: {
       contentType: 'text/plain',
       render: () => Promise.resolve('metric 1\n'),
@@ -71,6 +78,7 @@ function make(host = '127.0.0.1', tls?: WebTls): DaemonService {
 }
 
 beforeEach(() => {
+  server = new MemoryServer(systemClock);
   [calls, logged, notReady] = [[], [], ['provider sky']];
   drained = () => Promise.resolve();
   ordersEnded = () => Promise.resolve();
@@ -96,7 +104,7 @@ it('answers while it starts, and is ready when its runtime is', async () => {
 });
 
 it('announces its host name if it listens on all addresses', async () => {
-  service = make('0.0.0.0');
+  service = make({ host: '0.0.0.0' });
   expect(service.webUrl).toBeUndefined();
   await service.listen();
 
@@ -122,7 +130,7 @@ it('serves HTTPS, and uses a new certificate after a reload; a broken one change
     socket.destroy();
     return CN;
   };
-  service = make('127.0.0.1', files);
+  service = make({ tls: files });
   await service.listen();
 
   expect([service.webUrl, service.moreFiles]).toEqual([`https://127.0.0.1:${service.web?.port}`, Object.values(files)]);
@@ -162,6 +170,19 @@ describe('a stop', () => {
     await service.handOver();
 
     expect(calls).toEqual(['end orders', 'orders have ended', 'close metrics', 'stop']);
+  });
+
+  it.each([
+    ['leaves its session to expire when an order has not ended in a cloud', false],
+    ['ends its session when all have', true],
+  ])('%s, as a successor would repeat it', async (_what, haveEnded) => {
+    const [{ zk }, other] = [connectInMemory(server), connectInMemory(server).zk];
+    service = make({ zk, clock: { ...systemClock, setTimer: (_ms, fn) => systemClock.setTimer(0, fn) } });
+    await zk.create('/lock', '', { ephemeral: true });
+    if (!haveEnded) ordersEnded = () => new Promise(() => undefined);
+    await service.handOver();
+
+    expect([zk.state, (await other.exists('/lock')) !== undefined]).toEqual(['CLOSED', !haveEnded]);
   });
 
   it('closes everything even if draining fails', async () => {

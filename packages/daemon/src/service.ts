@@ -194,14 +194,15 @@ export class DaemonService {
     this.#conditions.stop();
     const beganMs = clock.now();
     const closingMs = Math.min(CLOSING_MS, Math.max(drainTimeoutMs / 2, LEAST_CLOSING_MS));
+    let haveEnded = false;
     try {
       await runtime.drain(Math.max(0, drainTimeoutMs - closingMs));
-      await this.#endOrders();
+      haveEnded = await this.#endOrders();
       await runtime.stop();
     } catch (error) {
       logger.error('Stopped with unfinished work; other services will clean up', { error });
     }
-    await this.#close(closingMs);
+    await this.#close(closingMs, haveEnded);
     logger.info('Service stopped', { program: name, durationMs: clock.now() - beganMs });
   }
 
@@ -213,28 +214,33 @@ export class DaemonService {
     const { name, runtime, logger, clock } = this.#parts;
     this.#draining = true;
     this.#conditions.stop();
-    await this.#endOrders();
-    await this.#close(CLOSING_MS);
+    await this.#close(CLOSING_MS, await this.#endOrders());
     const stopped = runtime.stop().catch((error: unknown) => logger.warn('Stopped with an error', { error }));
     await unfinishedAfter(LEAST_CLOSING_MS, clock, new Map([['the runtime', stopped]]));
     logger.info('Service stopped; its work is left to others', { program: name });
   }
 
-  /** A successor does not see an order that a cloud has yet to carry out, and would give another. */
-  async #endOrders(): Promise<void> {
+  /**
+   * A successor does not see an order that a cloud has yet to carry out, and would give another.
+   * @returns whether all have ended
+   */
+  async #endOrders(): Promise<boolean> {
     const { runtime, logger, clock } = this.#parts;
     const orders = new Map([['orders in clouds', runtime.endOrders?.() ?? Promise.resolve()]]);
     const unfinished = await unfinishedAfter(ORDERS_MS, clock, orders);
-    if (unfinished.length > 0) logger.warn('Orders have not ended; the successor looks for what they make');
+    if (unfinished.length > 0)
+      logger.warn('Orders in clouds have not ended: others take over once the session expires');
+    return unfinished.length === 0;
   }
 
-  async #close(limitMs: number): Promise<void> {
+  /** @param endsSession - else it expires: clouds get that time for orders that were given, as after a crash */
+  async #close(limitMs: number, endsSession: boolean): Promise<void> {
     const { metrics, zk, embedded, logger, clock } = this.#parts;
     const [web, local] = [this.#web, this.#local];
     this.#web = undefined;
     this.#local = undefined;
     this.#pages?.close();
-    const zookeeper = zk.close();
+    const zookeeper = endsSession ? zk.close() : Promise.resolve(zk.leave());
     const tasks = new Map<string, Promise<unknown>>([
       ['the ZooKeeper session', zookeeper],
       ['the embedded ZooKeeper server', zookeeper.then(() => embedded?.close())],

@@ -87,12 +87,6 @@ export class BackingRequestIndex {
   }
 
   #changed({ id, before, after }: RecordChange<RequestRecord>): void {
-    // numbers repeat after an older copy of the database has come back: it is another request
-    if (before && after && (before.requestor !== after.requestor || before.eventId !== after.eventId)) {
-      this.#changed({ id, before, after: undefined });
-      this.#changed({ id, before: undefined, after });
-      return;
-    }
     if (after === undefined) this.#listener.gone(id as RequestId);
     const request = after ?? before;
     if (request?.requestor !== this.#owner) return;

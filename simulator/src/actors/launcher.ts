@@ -174,9 +174,9 @@ export class SimulatedLauncher {
     this.isStopping = this.#isLeaving = true;
     try {
       await launcher.drain(20_000);
-      await unfinishedAfter(ORDERS_MS, process.clock, new Map([['orders', launcher.endOrders()]]));
+      const isDone = await haveEnded(process, launcher);
       await launcher.stop();
-      await process.zk.close();
+      if (isDone) await process.zk.close();
     } catch (error) {
       if (!process.isDead) this.world.trace.add(this.name, () => `stopping failed: ${String(error)}`);
     }
@@ -193,9 +193,9 @@ export class SimulatedLauncher {
     this.world.trace.add(this.name, 'hands over');
     this.#isLeaving = true;
     try {
-      await unfinishedAfter(ORDERS_MS, process.clock, new Map([['orders', launcher.endOrders()]]));
+      const isDone = await haveEnded(process, launcher);
       if (process.isDead) return;
-      await process.zk.close();
+      await (isDone ? process.zk.close() : process.zk.leave());
       await launcher.stop();
     } catch (error) {
       if (!process.isDead) this.world.trace.add(this.name, () => `handing over failed: ${String(error)}`);
@@ -228,6 +228,12 @@ export class SimulatedLauncher {
       if (!process.isDead) this.#config.checkReload(reloader, this.#isLeaving ? undefined : this.#launcher);
     });
   }
+}
+
+/** Whether the orders in clouds have ended in time; otherwise a service leaves its session to expire. */
+async function haveEnded({ clock }: SimulatedProcess, launcher: Launcher): Promise<boolean> {
+  const unfinished = await unfinishedAfter(ORDERS_MS, clock, new Map([['orders', launcher.endOrders()]]));
+  return unfinished.length === 0;
 }
 
 function featuresBut(without: string | undefined, features: typeof FEATURES): typeof FEATURES {

@@ -64,6 +64,27 @@ it('believes a new session once, as an older copy of the database may have come 
   expect(changes).toEqual(['a: undefined -> new', 'b: undefined -> same', 'a: new -> of the copy']);
 });
 
+it('reports another znode with a number of before as the end of one record and the begin of another', () => {
+  const made = (czxid: number, mzxid: number) => ({ ...at(mzxid), czxid: BigInt(czxid), ctime: czxid }) as Stat;
+  const seen: unknown[] = [];
+  table.store('a', body('one'), made(1, 1));
+  table.store('a', body('changed'), made(1, 3));
+  session.sessionEpoch++;
+  table.onChange(({ id }) => seen.push(table.get(id)?.text));
+
+  table.store('a', body('another'), made(2, 2));
+
+  expect(changes.slice(2)).toEqual(['a: changed -> undefined', 'a: undefined -> another']);
+  expect(seen).toEqual([undefined, 'another']);
+});
+
+it('reports an own record that is read again as one change, though the time of its creation was of this machine', () => {
+  table.store('a', body('own'), { ...at(1), czxid: 1n, ctime: 7 });
+  table.store('a', body('changed'), { ...at(2), czxid: 1n, ctime: 1_000 });
+
+  expect(changes).toEqual(['a: undefined -> own', 'a: own -> changed']);
+});
+
 it('takes an own write of a new session for newer than records of earlier sessions', () => {
   table.store('a', body('new'), at(3));
   session.sessionEpoch++;

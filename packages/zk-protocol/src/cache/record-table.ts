@@ -111,7 +111,13 @@ export class RecordTable<T extends { readonly stat: Stat | undefined }> {
   /** Calls the listeners if the record differs from `before`. */
   report(id: string, before: T | undefined): void {
     const after = this.#records.get(id);
-    if (before !== after) this.#listeners.call({ id, before, after });
+    if (before === after) return;
+    if (!before || !after || isSameZnode(before.stat, after.stat)) return this.#listeners.call({ id, before, after });
+    // numbers repeat after an older copy of the database has come back: it is another record
+    this.#records.delete(id);
+    this.#listeners.call({ id, before, after: undefined });
+    this.#records.set(id, after);
+    this.#listeners.call({ id, before: undefined, after });
   }
 
   #put(id: string, record: T | undefined): void {
@@ -140,6 +146,11 @@ export class RecordTable<T extends { readonly stat: Stat | undefined }> {
       return before?.stat && isEarlier(before.stat, stat) ? before : undefined;
     }
   }
+}
+
+/** Records that were not read from ZooKeeper are of any znode. Times do not count: that of an own creation may be of this machine. */
+function isSameZnode(one: Stat | undefined, other: Stat | undefined): boolean {
+  return !one || !other || one.czxid === other.czxid;
 }
 
 /** Whether one is of an earlier state of the same znode. */

@@ -59,6 +59,7 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
   readonly #reader: PathReader;
   readonly #own: OwnWrites;
   readonly #readiness: CacheReadiness;
+  #settling: Promise<void> | undefined;
   readonly #backlog: BacklogWarning;
   readonly #rebuild: Rebuild;
   /** Aborted at the end of the cache. */
@@ -154,7 +155,16 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     return this.#reader.reading;
   }
 
-  async settle(): Promise<void> {
+  /** Calls of one turn share their answer. */
+  settle(): Promise<void> {
+    if (!this.#settling) {
+      this.#settling = this.#settleNow();
+      queueMicrotask(() => (this.#settling = undefined));
+    }
+    return this.#settling;
+  }
+
+  async #settleNow(): Promise<void> {
     const { zk } = this.#options;
     await zk.sync('/'); // events of earlier writes arrive before its reply
     await this.#own.whenKnown();

@@ -159,6 +159,13 @@ export class Transport {
     return done;
   }
 
+  /** Drops the connection; the server ends the session when it expires. */
+  leaveSession(): void {
+    const none = () => undefined;
+    this.#closing ??= { done: Promise.resolve(), finish: none, cancelDeadline: none };
+    this.#finishClose();
+  }
+
   get #serverName(): string | undefined {
     const { target } = this.#connector;
     return target && formatServer(target);

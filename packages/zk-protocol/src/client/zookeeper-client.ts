@@ -229,6 +229,11 @@ export class ZooKeeperClient implements ZooKeeperConnection {
     return done;
   }
 
+  leave(): void {
+    this.#transport.leaveSession();
+    this.#states.set('CLOSED');
+  }
+
   /** A view without chroot handling, for making the chroot itself. */
   readonly #rooted = {
     exists: (fullPath: string): Promise<Stat | undefined> => {

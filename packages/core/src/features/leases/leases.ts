@@ -57,7 +57,7 @@ export class Leases {
     this.#cache = cache;
     this.tokens = tokens;
     this.#keeper = keeper;
-    this.#requested = new RequestedLeases(context, cache, keeper);
+    this.#requested = new RequestedLeases(context, cache, keeper, (id) => this.requestOf(id) !== undefined);
     const { nodes, requests } = context.mirror;
     this.#reading = new LeaseReading(context, [cache, tokens, nodes, requests]);
     this.#unsubscribe = [

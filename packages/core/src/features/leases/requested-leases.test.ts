@@ -1,4 +1,4 @@
-import { nodePath, requestLockPath, ZkLock, type NodeId } from '@nodepool/zk-protocol';
+import { leasePath, nodePath, requestLockPath, requestPath, ZkLock, type NodeId } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { leaseWorld } from '../../../test/support/lease-world.js';
 import { LeaseLimitError } from './lease-spec.js';
@@ -50,6 +50,27 @@ describe('the number of a lease among the nodes of its token', () => {
     await world.pass(1_000);
 
     expect([before, locked, await isFree()]).toEqual([['ended', false], false, true]);
+  });
+
+  it('is not free while its request is there, though who ended it did not know of that', async () => {
+    const { leases, lease, request, stop, world } = await leaseWorld();
+    const { clock, other } = world;
+    await lease({ maxNodes: 1 });
+    stop();
+    const path = leasePath('l1');
+    const { data } = await clock.run(other.getData(path));
+    const record = JSON.parse(data.toString()) as object;
+    await clock.run(other.setData(path, JSON.stringify({ ...record, state: 'ended' })));
+    const slots: unknown[] = [];
+    for (const remove of [() => undefined, () => other.delete(requestPath(request().id))]) {
+      await clock.run(Promise.resolve(remove()));
+      await world.pass(100);
+      await clock.run(leases.freeSlots('l1'));
+      await world.pass(100);
+      slots.push(leases.get('l1')?.slots);
+    }
+
+    expect(slots).toEqual([[0], []]);
   });
 
   it('is free when its node serves another request', async () => {

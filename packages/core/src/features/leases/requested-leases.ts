@@ -42,11 +42,13 @@ export class RequestedLeases {
   readonly #cache: LeaseCache;
   readonly #keeper: string;
   readonly #slots: TokenSlots;
+  readonly #hasRequest: (id: string) => boolean;
   /** Leases that are being requested: a repetition is the same one. */
   readonly #requesting = new Map<string, Promise<LeaseRecord>>();
 
-  constructor(context: Context, cache: LeaseCache, keeper: string) {
+  constructor(context: Context, cache: LeaseCache, keeper: string, hasRequest: (id: string) => boolean) {
     this.#context = context;
+    this.#hasRequest = hasRequest;
     this.#cache = cache;
     this.#keeper = keeper;
     this.#slots = new TokenSlots(context);
@@ -134,7 +136,8 @@ export class RequestedLeases {
     const { nodes, requests } = this.#context.mirror;
     await Promise.all([this.#cache.settle(), nodes.settle(), requests.settle()]);
     const lease = this.#cache.get(id);
-    if (!lease || lease.slots.length === 0 || !isGone(this.#context, lease)) return;
+    // who ended it may not have known of its request, for which nodes may still be made
+    if (!lease || lease.slots.length === 0 || this.#hasRequest(id) || !isGone(this.#context, lease)) return;
     await freeSlots(this.#context, { ...lease, keeper: this.#keeper });
   }
 }

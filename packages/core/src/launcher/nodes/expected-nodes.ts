@@ -1,5 +1,6 @@
 import { isZooKeeperError, type NodeId, type NodeState, type RequestId } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
+import { isUnreadable } from '../state/unreadable.js';
 
 /** States of a node that will be free once it is deallocated, or once the mirror has read its change. */
 const COMING: ReadonlySet<string> = new Set<NodeState>(['init', 'building', 'ready']);
@@ -12,6 +13,8 @@ const COMING: ReadonlySet<string> = new Set<NodeState>(['init', 'building', 'rea
 export class ExpectedNodes {
   readonly #context: Pick<Context, 'mirror'>;
   readonly #open = new Map<string, Set<RequestId>>();
+  /** Removed requests that still count. */
+  readonly #ending = new Set<RequestId>();
   /** Nodes of removed requests, with the request that each was made for. */
   readonly #coming = new Map<string, Map<NodeId, RequestId>>();
 
@@ -29,15 +32,28 @@ export class ExpectedNodes {
   /** A request was removed. Resolves when it does not count any more. */
   async requestGone(label: string, id: RequestId): Promise<void> {
     const { mirror } = this.#context;
+    this.#ending.add(id);
     try {
       await mirror.nodes.settle();
     } catch (error) {
       if (!isZooKeeperError(error)) throw error; // after a lost connection all nodes are read again
     }
+    this.#ending.delete(id);
     this.#open.get(label)?.delete(id);
     const coming = this.#coming.get(label) ?? new Map<NodeId, RequestId>();
     for (const node of mirror.allocatedTo(id)) coming.set(node, id);
     if (coming.size > 0) this.#coming.set(label, coming);
+  }
+
+  /** Forgets requests that ended with their session before they were read, so that nothing told of their end. */
+  async forgetUnread(): Promise<void> {
+    const { requests } = this.#context.mirror;
+    const asked = [...this.#open].map(([label, ids]) => [label, [...ids]] as const);
+    await requests.settle();
+    for (const [label, ids] of asked)
+      for (const id of ids)
+        if (!requests.get(id) && !isUnreadable(requests, id) && !this.#ending.has(id))
+          this.#open.get(label)?.delete(id);
   }
 
   /** The number of expected nodes of the label. */

@@ -20,6 +20,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import { LauncherRooms, OURS } from '../../../test/support/launcher-rooms.js';
 import type { ServiceWorld } from '../../../test/support/service-world.js';
+import { ExpectedNodes } from './expected-nodes.js';
 import { Standby } from './standby.js';
 
 interface SetUp {
@@ -69,6 +70,19 @@ it('explains with the request that a missing standby node waits for', async () =
     ready: 0,
     reason: expect.stringContaining(`one is requested: nodepool explain ${only().id} says what it waits for`) as string,
   });
+});
+
+it('does not count a request for ever that ended with its session before it was read', async () => {
+  const { world, standby, only } = await setUp();
+  standby.reconsider();
+  await world.pass(100);
+  const expected = new ExpectedNodes(world.context);
+  for (const id of [only().id, '900-0000000077' as RequestId]) expected.requested('a', id);
+  const before = expected.count('a');
+
+  await world.clock.run(expected.forgetUnread());
+
+  expect([before, expected.count('a')]).toEqual([2, 1]);
 });
 
 describe('a standby node of another launcher', () => {

@@ -83,6 +83,11 @@ export class Standby implements Part {
     const wanted = labels.filter((label) => this.#levels.wanted(label) > 0);
     const found = wanted.reduce((sum, label) => sum + this.#fill(label), 0);
     this.#context.metrics?.sweepFound('standby-node', found);
+    void this.#expected
+      .forgetUnread()
+      .catch((error: unknown) =>
+        this.#context.logger.debug('Could not compare the requests of standby nodes', { error }),
+      );
   }
 
   /** Why so many nodes of a label are kept, for what is noteworthy: `standby`, what features say, and nodes that are requested. */

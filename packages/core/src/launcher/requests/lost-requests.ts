@@ -138,6 +138,8 @@ export class LostRequests implements Part {
 
   #decide(id: RequestId): Step | undefined {
     const isSweep = this.#isSweep;
+    // only the sweep looks for an end of a lock that nothing told of
+    if (!isSweep && this.#context.mirror.requests.contenders(id) > 0) return undefined;
     return this.#lostRequest(id) && { run: () => this.#reset(id, isSweep) };
   }
 

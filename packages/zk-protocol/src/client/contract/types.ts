@@ -157,6 +157,8 @@ export interface ZooKeeper {
   removeWatch(path: string, listener: WatchListener): Promise<void>;
   /** Ends the session and deletes its ephemerals. Takes at most a second. Safe to repeat. */
   close(): Promise<void>;
+  /** Closes this client and leaves the session, with its ephemerals, until it expires: as if the process had died. */
+  leave(): void;
 }
 
 /** A {@link ZooKeeper} whose server list can be changed at run time. */
