@@ -65,7 +65,7 @@ it('believes a new session once, as an older copy of the database may have come 
 });
 
 it('reports another znode with a number of before as the end of one record and the begin of another', () => {
-  const made = (czxid: number, mzxid: number) => ({ ...at(mzxid), czxid: BigInt(czxid), ctime: czxid }) as Stat;
+  const made = (czxid: number, mzxid: number) => ({ ...at(mzxid), czxid: BigInt(czxid), ctime: czxid });
   const seen: unknown[] = [];
   table.store('a', body('one'), made(1, 1));
   table.store('a', body('changed'), made(1, 3));
