@@ -17,6 +17,7 @@ const record = (slot: number): SlotRecord => ({
     slot,
     isPartial: false,
     needs: { small: [2, 1] },
+    unscheduled: { small: [1] },
     bootsMs: { small: [90_000] },
     kept: { small: 3 },
     served: { small: [2, 3] },
@@ -33,7 +34,9 @@ it('reads what older releases wrote', async () => {
   await appendDemand(path, record(7));
   await writeFile(path, '{"slot":7,"needs":{},"boots":{}}\n');
 
-  expect(await readDemand(path, 0, 10)).toMatchObject({ slots: [{ slot: 7, kept: {}, served: {} }], damagedLines: 0 });
+  expect(await readDemand(path, 0, 10)).toMatchObject({
+    ...{ slots: [{ slot: 7, unscheduled: {}, kept: {}, served: {} }], damagedLines: 0 },
+  });
 });
 
 it('has the last record of a slot that was not counted as a whole', async () => {
@@ -46,6 +49,13 @@ it('has the last record of a slot that was not counted as a whole', async () => 
 
   expect(first.slots).toEqual([partial(2)]);
   expect((await readDemand(path, 0, 10)).slots).toEqual([record(7)]);
+});
+
+it('has slots in the order in which they were counted last, as a clock goes back', async () => {
+  for (const slot of [7, 8, 9, 7]) await appendDemand(path, record(slot));
+
+  expect((await readDemand(path, 0, 10)).slots.map(({ slot }) => slot)).toEqual([8, 9, 7]);
+  expect((await readDemand(path, 0, 10)).slots.map(({ slot }) => slot)).toEqual([8, 9, 7]);
 });
 
 it('is empty without a file', async () => {
@@ -63,11 +73,12 @@ it('removes old slots, repeated ones and damaged lines', async () => {
     '{"slot":7,"needs":{"a":[-1]},"boots":{}}',
     '{"slot":7,"needs":{},"boots":{},"kept":{"a":"3"}}',
     '{"slot":7,"needs":{},"boots":{},"served":{"a":3}}',
+    '{"slot":7,"needs":{},"boots":{},"unscheduled":{"a":3}}',
   ];
   await writeFile(path, `${await readFile(path, 'utf8')}${bad.join('\n')}\n`);
 
-  expect(await readDemand(path, 2, 10)).toEqual({ slots: [record(8), record(9)], damagedLines: bad.length });
-  expect(await readDemand(path, 2, 10)).toEqual({ slots: [record(8), record(9)], damagedLines: 0 });
+  expect(await readDemand(path, 2, 10)).toEqual({ slots: [record(9), record(8)], damagedLines: bad.length });
+  expect(await readDemand(path, 2, 10)).toEqual({ slots: [record(9), record(8)], damagedLines: 0 });
 });
 
 it('keeps so many slots, also those that a clock which is ahead takes for old', async () => {

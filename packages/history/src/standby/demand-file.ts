@@ -9,6 +9,8 @@ export interface SlotRecord {
   readonly isPartial?: boolean;
   /** Requests by need, of each label that was asked for. */
   readonly needs: Readonly<Record<string, readonly number[]>>;
+  /** Requests by need that no run of the schedule was for, of labels where these are others. */
+  readonly unscheduled: Readonly<Record<string, readonly number[]>>;
   /** Times of the launches that ended, by label. */
   readonly bootsMs: Readonly<Record<string, readonly number[]>>;
   /** The most standby nodes that were to be kept, by label. */
@@ -19,7 +21,7 @@ export interface SlotRecord {
 
 /** What a file holds, and how much of it cannot be used. */
 export interface StoredDemand {
-  /** Each slot once, in order of time. */
+  /** Each slot once, in the order in which they were written. */
   readonly slots: readonly SlotRecord[];
   readonly damagedLines: number;
 }
@@ -39,11 +41,14 @@ export async function readDemand(path: string, from: number, most: number): Prom
     lines++;
     const record = decodeSlot(line);
     if (!record) damagedLines++;
-    else if (bySlot.get(record.slot)?.isPartial !== false) bySlot.set(record.slot, record);
+    else if (!record.isPartial || bySlot.get(record.slot)?.isPartial !== false) {
+      bySlot.delete(record.slot);
+      bySlot.set(record.slot, record);
+    }
   }
   const kept = [...bySlot.values()].slice(-most);
   if (kept.length < lines) await replace(path, kept);
-  return { slots: kept.filter(({ slot }) => slot >= from).sort((a, b) => a.slot - b.slot), damagedLines };
+  return { slots: kept.filter(({ slot }) => slot >= from), damagedLines };
 }
 
 async function* linesOf(path: string): AsyncGenerator<string> {
@@ -67,8 +72,10 @@ export async function appendDemand(path: string, record: SlotRecord): Promise<vo
   await appendFile(path, encodeSlot(record));
 }
 
-function encodeSlot({ slot, isPartial, needs, bootsMs, kept, served }: SlotRecord): string {
-  return `${JSON.stringify({ slot, partial: isPartial ? true : undefined, needs, boots: bootsMs, kept, served })}\n`;
+function encodeSlot({ slot, isPartial, needs, unscheduled, bootsMs, kept, served }: SlotRecord): string {
+  const optional = Object.keys(unscheduled).length > 0 ? { unscheduled } : {};
+  const partial = isPartial ? true : undefined;
+  return `${JSON.stringify({ slot, partial, needs, ...optional, boots: bootsMs, kept, served })}\n`;
 }
 
 function decodeSlot(line: string): SlotRecord | undefined {
@@ -78,10 +85,12 @@ function decodeSlot(line: string): SlotRecord | undefined {
   } catch {
     return undefined;
   }
-  const { slot, partial, needs, boots, kept = {}, served = {} } = Object(value) as Record<string, unknown>;
+  const record = Object(value) as Record<string, unknown>;
+  const { slot, partial, needs, unscheduled = {}, boots, kept = {}, served = {} } = record;
   if (!Number.isSafeInteger(slot) || !isCounts(needs) || !isCounts(boots) || !isNumbers(kept) || !isCounts(served))
     return undefined;
-  return { slot: slot as number, isPartial: partial === true, needs, bootsMs: boots, kept, served };
+  if (!isCounts(unscheduled)) return undefined;
+  return { slot: slot as number, isPartial: partial === true, needs, unscheduled, bootsMs: boots, kept, served };
 }
 
 function isNumbers(value: unknown): value is Record<string, number> {

@@ -11,7 +11,7 @@ it('counts a request by the nodes asked for within one boot', () => {
 
   expect(demand.needsOf(0)).toEqual([2, 2]); // the third finds the first replaced
   expect(demand.needsOf(1)).toEqual([0, 0, 1]);
-  expect(demand.requests).toBe(5);
+  expect(demand.requestsIn(0, 2)).toBe(5);
 });
 
 it('tells the largest need and the number of requests of some slots', () => {
@@ -36,13 +36,20 @@ it('adds requests that were counted before', () => {
   expect(demand.needsOf(0)).toEqual([2, 0, 2]);
 });
 
-it('forgets slots', () => {
+it('forgets the slots that were counted first, and not those that a clock which is ahead takes for old', () => {
   const demand = new LabelDemand();
-  for (const atMs of [0, SLOT_MS]) demand.add({ atMs, nodes: 1 }, BOOT_MS);
+  for (const slot of [1, 2, 9_000, 3]) demand.add({ atMs: slot * SLOT_MS, nodes: 1 }, BOOT_MS);
 
-  demand.prune(1);
+  demand.prune(3);
 
-  expect([demand.needsOf(0), demand.needsOf(1)]).toEqual([[], [1]]);
+  expect([1, 2, 9_000, 3].map((slot) => demand.needsOf(slot))).toEqual([[], [1], [1], [1]]);
+});
+
+it('tells the first slot with a request', () => {
+  const demand = new LabelDemand();
+  for (const slot of [7, 3, 5]) demand.restore(slot, [1]);
+
+  expect([1, 4, 8].map((from) => demand.firstSlot(from))).toEqual([3, 5, undefined]);
 });
 
 it('knows nothing of times that a clock has left by going back', () => {

@@ -65,22 +65,18 @@ export class LabelDemand {
     );
   }
 
-  /** The first slot with a request; `undefined`: there is none. */
-  get firstSlot(): number | undefined {
+  /** The first slot with a request from this one on; `undefined`: there is none. */
+  firstSlot(from: number): number | undefined {
     let first: number | undefined;
-    for (const slot of this.#needs.keys()) first = first === undefined || slot < first ? slot : first;
+    for (const slot of this.#needs.keys()) if (slot >= from && slot < (first ?? Infinity)) first = slot;
     return first;
   }
 
-  /** The number of requests in all slots. */
-  get requests(): number {
-    let total = 0;
-    for (const needs of this.#needs.values()) for (const count of needs) total += count;
-    return total;
-  }
-
-  /** Forgets the slots before this one. */
-  prune(before: number): void {
-    for (const slot of this.#needs.keys()) if (slot < before) this.#needs.delete(slot);
+  /** Forgets the slots that were counted first, until so many are left: a clock that is ahead makes none of them too old. */
+  prune(most: number): void {
+    for (const slot of this.#needs.keys()) {
+      if (this.#needs.size <= most) return;
+      this.#needs.delete(slot);
+    }
   }
 }

@@ -3,6 +3,8 @@ import { SLOT_MS, SLOTS_AN_HOUR, type LabelDemand } from './demand.js';
 
 /** Slots that a fit looks at: four weeks. */
 export const FITTED_SLOTS = (28 * 86_400_000) / SLOT_MS;
+/** More are kept than are used: a clock that was wrong for a while makes none of them too old. */
+export const KEPT_SLOTS = 2 * FITTED_SLOTS;
 /** Served in percent more than the goal, for what was never seen before. */
 const MARGIN = 1;
 

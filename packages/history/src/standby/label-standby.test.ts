@@ -87,6 +87,43 @@ describe('a schedule', () => {
     expect([before, decide(settings, { atMs: atMs + 1_000 })].map((level) => level.nodes)).toEqual([nodes, nodes]);
   });
 
+  it.each([RUN, office])('ends when the clock goes back by hours: %o', (scheduled) => {
+    const settings = { ...SETTINGS, schedule: [scheduled] };
+    const begun = decide(settings, { atMs: at(7) - (scheduled === RUN ? 5 : 0) * HOUR_MS });
+
+    expect(begun.nodes).toBe(scheduled.nodes);
+    expect(decide(settings, { atMs: at(0), minReady: 0 }).nodes).toBe(0);
+  });
+
+  it('keeps what was taken of a run when its number of nodes is edited', () => {
+    decide({ ...SETTINGS, schedule: [RUN] }, { atMs: at(2) });
+    ask(at(2, 1), 50);
+    const edited = (nodes: number) =>
+      decide({ ...SETTINGS, schedule: [{ ...RUN, nodes }] }, { atMs: at(2, 2), minReady: 0 });
+
+    expect([80, 40, 60].map((nodes) => edited(nodes).nodes)).toEqual([30, 0, 10]);
+    ask(at(2, 3), 4);
+    expect(edited(60).reason).toContain('of which 54 are taken');
+  });
+
+  it('takes the nodes of the larger one where two runs have one time', () => {
+    const settings = { ...SETTINGS, schedule: [RUN, { ...RUN, nodes: 20 }] };
+    decide(settings, { atMs: at(2) });
+    ask(at(2, 1), 50);
+
+    expect(decide(settings, { atMs: at(2, 2), minReady: 0 }).nodes).toBe(10);
+  });
+
+  it.each(['removed', 'edited'])('takes nothing of a run that was %s', (what) => {
+    const schedule = what === 'removed' ? [] : [{ ...RUN, cron: '0 4 * * *' }];
+    const settings = { ...SETTINGS, followMs: HOUR_MS, schedule };
+    decide({ ...SETTINGS, schedule: [RUN] }, { atMs: at(2) });
+    decide(settings, { atMs: at(2, 1) });
+    ask(at(2, 2), 9);
+
+    expect(decide(settings, { atMs: at(2, 3) }).nodes).toBe(9);
+  });
+
   it('makes all nodes of a run if the launcher starts before it', () => {
     label = new LabelStandby(known);
     label.counts(at(1, 58));
@@ -142,6 +179,22 @@ describe('the last time', () => {
     label.restore(slotOf(at(9)), [0, 0, 2]);
 
     expect(decide(settings, { atMs: at(9, 30) }).nodes).toBe(3);
+  });
+
+  it('is known after a restart without what runs were for', () => {
+    label.restore(slotOf(at(9)), [0, 0, 2], [1]);
+
+    expect(decide(settings, { atMs: at(9, 30) }).nodes).toBe(1);
+  });
+
+  it('is four weeks at most, however long the file says', () => {
+    const longer = { ...SETTINGS, followMs: 1e15 };
+    ask(at(9), 4);
+    const beganMs = performance.now();
+
+    expect(decide(longer, { atMs: at(9, 30) }).nodes).toBe(4);
+    expect(performance.now() - beganMs).toBeLessThan(1_000);
+    expect(decide(longer, { atMs: at(29 * 24 + 9) }).nodes).toBe(1);
   });
 
   it('does not count what a run was for', () => {
@@ -220,6 +273,28 @@ describe('auto', () => {
       ...{ nodes: 3, isFallback: true },
       reason: `min-ready 3; nothing is fitted yet, as ${reason}`,
     });
+  });
+
+  it('is fitted again an hour after a clock that was ahead went back', () => {
+    record(undefined, NOW_MS - DAY_MS);
+    for (let slot = slotOf(at(48)); slot < slotOf(at(50)); slot++) known.add(slot);
+    const lacks = [0, 1, 2, 3, 4].map((slot) => {
+      if (slot > 0) known.add(slotOf(NOW_MS) + slot - 1);
+      return decide(AUTO, { atMs: NOW_MS + slot * SLOT_MS }).isFallback;
+    });
+
+    expect(lacks).toEqual([true, true, true, true, false]);
+    expect(decide(AUTO, { atMs: at(9) }).nodes).toBe(2);
+  });
+
+  it('keeps its record when the clock is ahead for a while', () => {
+    record();
+    decide(AUTO, { atMs: at(8) });
+
+    for (const day of [400, 401]) ask(at(day * 24));
+    for (let slot = 0; slot < 4; slot++) decide(AUTO, { atMs: at(400 * 24) + slot * SLOT_MS });
+
+    expect(decide(AUTO, { atMs: at(9) })).toMatchObject({ nodes: 2, isFallback: false });
   });
 
   it('is fitted again with other settings', () => {

@@ -1,10 +1,11 @@
-import { dueAt, scheduleText, type StandbySettings } from '@nodepool/core/config';
+import type { StandbySettings } from '@nodepool/core/config';
 import type { StandbyLevel } from '@nodepool/core/launcher';
 import { durationText } from '@nodepool/core/service';
+import { BegunSchedule, type Wanted } from './begun-schedule.js';
 import { LabelDemand, SLOT_MS, SLOTS_AN_HOUR, slotOf, type Arrival } from './demand.js';
-import { fitHours, FITTED_SLOTS, type Fit } from './fit.js';
+import { fitHours, FITTED_SLOTS, KEPT_SLOTS, type Fit } from './fit.js';
 
-/** The slots in which a launcher counted demand; shared by its labels. */
+/** The slots in which a launcher counted demand, in the order in which it did; shared by its labels. */
 export type KnownSlots = ReadonlySet<number>;
 
 /** Boots of which the usual time is taken, and the quantile that is usual. */
@@ -29,29 +30,17 @@ export interface LabelNow {
   readonly free: number;
 }
 
-/** Nodes that something asks for, and why. */
-interface Wanted {
-  readonly nodes: number;
-  readonly reason: string;
-  /** It is shown although it asks for none. */
-  readonly isDue?: boolean;
-}
-
 /** Decides how many standby nodes to keep of one label, from its settings and requests. Does no I/O and reads no clock. */
 export class LabelStandby {
   readonly demand = new LabelDemand();
   /** Requests that no scheduled node was kept for. */
-  readonly #unscheduled = new LabelDemand();
+  readonly unscheduled = new LabelDemand();
   readonly #known: KnownSlots;
   readonly #bootsMs: number[] = [];
-  /** When what is due of the schedule began or begins, by its text: a shorter lead does not end what has begun. */
-  readonly #due = new Map<string, number>();
-  /** Nodes that are left of runs of the schedule, by their text. */
-  readonly #runs = new Map<string, { readonly atMs: number; readonly isSeen: boolean; left: number }>();
+  readonly #schedule = new BegunSchedule();
   #countsSinceMs = Infinity;
   #fit: { readonly fit: Fit; readonly slot: number; readonly settings: StandbySettings } | undefined;
   #fitted: { readonly key: string; readonly found: string | Wanted } | undefined;
-  #prunedAt = 0;
 
   constructor(known: KnownSlots) {
     this.#known = known;
@@ -61,19 +50,15 @@ export class LabelStandby {
   asked(arrival: Arrival): void {
     this.#countsSinceMs = Math.min(this.#countsSinceMs, arrival.atMs);
     this.demand.add(arrival, this.bootMs);
-    let { nodes } = arrival;
-    for (const run of this.#runs.values()) {
-      const taken = Math.min(run.left, nodes);
-      run.left -= taken;
-      nodes -= taken;
-    }
-    if (nodes > 0) this.#unscheduled.add({ ...arrival, nodes }, this.bootMs);
+    const nodes = this.#schedule.take(arrival.nodes);
+    if (nodes > 0) this.unscheduled.add({ ...arrival, nodes }, this.bootMs);
+    for (const demand of [this.demand, this.unscheduled]) demand.prune(KEPT_SLOTS);
   }
 
   /** Adds the requests of a slot that were counted before a restart. */
-  restore(slot: number, needs: readonly number[]): void {
+  restore(slot: number, needs: readonly number[], unscheduled = needs): void {
     this.demand.restore(slot, needs);
-    this.#unscheduled.restore(slot, needs);
+    this.unscheduled.restore(slot, unscheduled);
   }
 
   /** Requests are counted from now on. */
@@ -95,14 +80,15 @@ export class LabelStandby {
 
   /** The number of standby nodes to keep now, and why. */
   decide(atMs: number, now: LabelNow): StandbyLevel {
-    const { settings, minReady } = now;
+    const { settings, minReady, free } = now;
     const { followMs } = settings;
-    this.#prune(slotOf(atMs));
-    const found = [...this.#scheduled(atMs, now)];
+    const leadMs = this.bootMs + MARGIN_MS;
+    const found = this.#schedule.wanted(settings, { atMs, leadMs, free, countsSinceMs: this.#countsSinceMs });
     const fitted = settings.auto ? this.#fittedAt(atMs, settings) : undefined;
     if (typeof fitted === 'object') found.push(fitted);
     if (followMs !== undefined) {
-      const nodes = this.#unscheduled.largestNeed(slotOf(atMs - followMs), slotOf(atMs));
+      const slot = slotOf(atMs);
+      const nodes = this.unscheduled.largestNeed(Math.max(slotOf(atMs - followMs), slot - FITTED_SLOTS), slot);
       const time = durationText(followMs / 1000);
       found.push({ nodes, reason: `requests needed ${nodes} at once during the last ${time}` });
     }
@@ -116,36 +102,6 @@ export class LabelStandby {
     const most = isFallback ? nodes : settings.atMost;
     if (nodes > most) reasons.push(`at-most is ${most}`);
     return { nodes: Math.min(nodes, most), reason: reasons.join('; '), isFallback };
-  }
-
-  *#scheduled(atMs: number, { settings, free }: LabelNow): Generator<Wanted> {
-    const { schedule, timeZone } = settings;
-    const leadMs = this.bootMs + MARGIN_MS;
-    for (const scheduled of schedule) {
-      const key = JSON.stringify(scheduled);
-      const begun = this.#due.get(key) ?? -Infinity;
-      const due = dueAt(scheduled, timeZone, atMs, leadMs) ?? (atMs < begun ? begun : undefined);
-      if (due === undefined) {
-        this.#due.delete(key);
-        this.#runs.delete(key);
-        continue;
-      }
-      this.#due.set(key, due);
-      const reason = `the schedule says ${scheduled.nodes}: ${scheduleText(scheduled, timeZone)}`;
-      if (scheduled.kind !== 'run' || !scheduled.untilConsumed) {
-        yield { nodes: scheduled.nodes, reason, isDue: true };
-        continue;
-      }
-      let run = this.#runs.get(key);
-      if (run?.atMs !== due) {
-        // of what was taken before requests were counted nothing is known: it is not replaced
-        const isSeen = this.#countsSinceMs <= due;
-        run = { atMs: due, isSeen, left: isSeen ? scheduled.nodes : Math.min(free, scheduled.nodes) };
-        this.#runs.set(key, run);
-      }
-      const rest = `of which ${scheduled.nodes - run.left} are taken${run.isSeen ? '' : ', or were not there when the launcher started'}`;
-      yield { nodes: run.left, reason: `${reason}, ${rest}`, isDue: true };
-    }
   }
 
   /** What the fit says for now and for a boot ahead, the same during a slot; a text: what it lacks. */
@@ -184,32 +140,31 @@ export class LabelStandby {
 
   #fitAt(slot: number, settings: StandbySettings): Fit {
     const last = this.#fit;
-    if (last && last.settings === settings && slot - last.slot < FITTED_FOR) return last.fit;
+    if (last && last.settings === settings && Math.abs(slot - last.slot) < FITTED_FOR) return last.fit;
     // before its first request a label may not have existed
-    const first = this.demand.firstSlot ?? slot;
+    const first = this.demand.firstSlot(slot - FITTED_SLOTS) ?? slot;
     const isKnown = (each: number) => each >= first && this.#known.has(each);
     const fit = fitHours(this.demand, isKnown, slot, { ...settings, goal: settings.goal ?? 100 });
     this.#fit = { fit, slot, settings };
     return fit;
   }
 
-  #prune(slot: number): void {
-    if (slot === this.#prunedAt) return;
-    this.#prunedAt = slot;
-    for (const demand of [this.demand, this.#unscheduled]) demand.prune(slot - FITTED_SLOTS);
-  }
-
   /** What a fit lacks; `undefined`: nothing. */
   #lackAt(now: number): string | undefined {
-    const newest = Math.max(-1, ...this.#known);
-    if (newest > now) {
+    const from = now - FITTED_SLOTS;
+    let [newest, present, slots] = [now, 0, 0];
+    for (const slot of this.#known) {
+      newest = Math.max(newest, slot);
+      present = slot > now ? 0 : present + 1;
+      if (slot >= from && slot < now) slots++;
+    }
+    // once some were counted after those of the future, they are those of a clock that was ahead
+    if (newest > now && present < FEW_SLOTS) {
       const [at, isNow] = [newest, now].map(timeText);
       return `the newest recorded demand is of ${at} UTC, but it is ${isNow} UTC: the clock has jumped`;
     }
-    let slots = 0;
-    for (const slot of this.#known) if (slot < now) slots++;
     if (slots < FEW_SLOTS) return `demand is on record for less than ${durationText((FEW_SLOTS * SLOT_MS) / 1000)}`;
-    const { requests } = this.demand;
+    const requests = this.demand.requestsIn(from, now + 1);
     return requests < FEW_REQUESTS
       ? `only ${requests} requests are on record, and ${FEW_REQUESTS} are needed`
       : undefined;

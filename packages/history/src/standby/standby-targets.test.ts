@@ -19,7 +19,7 @@ import {
   type NodeId,
   type ZooKeeper,
 } from '@nodepool/zk-protocol';
-import { connectInMemory, MemoryServer } from '@nodepool/zk-protocol/memory';
+import { connectInMemory, MemoryServer, perfectConditions, type MemoryLink } from '@nodepool/zk-protocol/memory';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SLOT_MS } from './demand.js';
 import { standbyTargets } from './standby-targets.js';
@@ -29,6 +29,8 @@ let path: string;
 let clock: VirtualClock;
 let server: MemoryServer;
 let client: ZooKeeper;
+let link: MemoryLink;
+let canConnect: boolean;
 let launcher: Launcher;
 let targets: ReturnType<typeof standbyTargets>;
 let warnings: string[];
@@ -39,6 +41,7 @@ beforeEach(async () => {
   path = join(directory, 'demand.jsonl');
   clock = new VirtualClock(1_000 * SLOT_MS + 60_000);
   warnings = [];
+  canConnect = true;
 });
 afterEach(async () => {
   await launcher.stop();
@@ -54,16 +57,21 @@ async function configOf(standby: string, others: readonly string[] = []): Promis
   return loadConfig({ file, mode: 'service', drivers: registryOf() });
 }
 
-const connect = () => connectInMemory(server, { clock, random: () => 0.5, sessionTimeoutMs: 86_400_000 }).zk;
+function connect() {
+  const conditions = { ...perfectConditions, canConnect: () => canConnect };
+  return connectInMemory(server, { clock, random: () => 0.5, sessionTimeoutMs: 86_400_000, conditions });
+}
 
 /** Starts a launcher with the record of an earlier one, and another database. */
 async function start(standby = 'auto', others: readonly string[] = []): Promise<void> {
   const config = await configOf(standby, others);
   server = new MemoryServer(clock, undefined, { maxSessionTimeoutMs: 86_400_000 });
-  client = connect();
+  client = connect().zk;
+  const connection = connect();
+  link = connection.link;
   targets = standbyTargets({ logger, path });
   const features = { ...FEATURES, standby: targets.make };
-  const parts = { zk: connect(), clock, config, registry: registryOf(), logger: silentLogger, features };
+  const parts = { zk: connection.zk, clock, config, registry: registryOf(), logger: silentLogger, features };
   launcher = new Launcher({ ...parts, hostname: 'nl01', version: '1', random: () => 0.5 });
   await clock.run(launcher.start());
   if (standby !== '') await known();
@@ -100,12 +108,26 @@ async function pass(slots: number): Promise<void> {
   }
 }
 
-async function change(id: NodeId, state: 'building' | 'ready'): Promise<void> {
+async function change(id: NodeId, state: 'building' | 'ready' | 'testing'): Promise<void> {
   const node = newNode({ state: 'init', provider: 'elsewhere', pool: 'main', labels: ['small'] }, clock.now());
-  const body = encodeNode(withNode(node, { state }, clock.now()));
-  if (state === 'ready') await clock.run(client.setData(nodePath(id), body));
-  else await clock.run(client.ensurePath(NODES_ROOT).then(() => client.create(nodePath(id), body)));
+  const launchState = state === 'testing' ? { start: true } : null;
+  const body = encodeNode(withNode(node, { state, launchState }, clock.now()));
+  await clock.run(client.ensurePath(NODES_ROOT));
+  const isThere = await clock.run(client.exists(nodePath(id)));
+  const write = () => (isThere ? client.setData(nodePath(id), body) : client.create(nodePath(id), body));
+  await clock.run<unknown>(write());
 }
+
+/** The launcher is not connected during this time. */
+async function cutOff(work: () => Promise<unknown>): Promise<void> {
+  canConnect = false;
+  link.break();
+  await work();
+  canConnect = true;
+  await clock.advance(60_000);
+}
+
+const recorded = () => readFile(path, 'utf8').catch(() => '');
 
 describe('standby nodes by demand', () => {
   it('fit what came once there is enough of it, and follow the last hour', async () => {
@@ -183,6 +205,77 @@ describe('standby nodes by demand', () => {
     expect(level()?.nodes).toBe(6); // five and a half minutes ahead
   });
 
+  it('do not take the start of a stopped node for a launch', async () => {
+    const id = '0000000001' as NodeId;
+    await start('{follow: 1h}');
+    for (const state of ['building', 'ready', 'testing', 'building', 'ready'] as const) {
+      await change(id, state);
+      await clock.advance(5_000);
+    }
+    await ask(1);
+    await clock.advance(30_000);
+
+    await expect.poll(recorded).toContain('"boots":{"small":[5000]}');
+  });
+
+  it('do not count a time without a connection, nor what is read after it', async () => {
+    await start('{follow: 1h}');
+    await pass(2);
+    await cutOff(async () => {
+      await ask(5);
+      await clock.advance(2 * SLOT_MS);
+    });
+    const after = level();
+    await pass(3);
+
+    expect(after).toMatchObject({ nodes: 2 });
+    expect(
+      level()
+        ?.slots.slice(-8, -1)
+        .map(({ needed }) => needed),
+    ).toEqual([2, 2, undefined, undefined, 2, 2, 2]);
+    const whole = async () => [...(await recorded()).matchAll(/"slot":(\d+),"needs"/g)].map(([, slot]) => slot);
+    await expect.poll(whole).toEqual(['1001', '1005', '1006']);
+  });
+
+  it('do not take a slot for whole that lacks what came during a short break', async () => {
+    await start('{follow: 1h}');
+    await pass(1);
+    await clock.advance(5_000);
+    await cutOff(() => ask(3));
+    await pass(2);
+
+    await expect.poll(recorded).toContain('{"slot":1002,"needs"');
+    expect(await recorded()).not.toContain('{"slot":1001,"needs"');
+  });
+
+  it('begin anew when a label comes back', async () => {
+    await start('auto', ['other']);
+    await pass(16);
+    const before = level();
+    const without = await configOf('auto', ['other']);
+    const labels = new Map([...without.labels].filter(([name]) => name !== 'small'));
+    await clock.run(launcher.reconfigure({ ...without, labels }));
+    await clock.run(launcher.reconfigure(without));
+    await known();
+
+    expect(before).toMatchObject({ nodes: 2, isFallback: false });
+    expect(level()).toMatchObject({ nodes: 1, isFallback: true });
+  });
+
+  it('do not count after a restart what a run of the schedule was for', async () => {
+    await start('{schedule: [{cron: "5 * * * *", for: 5m, nodes: 9, until: consumed}], follow: 1h, time-zone: UTC}');
+    await clock.advance(4 * 60_000);
+    await ask(9);
+    await ask(2);
+    await clock.advance(30_000);
+    await expect.poll(recorded).toContain('"unscheduled":{"small":[1,1]}');
+    await launcher.stop();
+    await start('{follow: 1h}');
+
+    expect(level()).toMatchObject({ nodes: 2 });
+  });
+
   it('are kept by what a reload says', async () => {
     await start('');
     const without = targets.curves();
@@ -244,5 +337,42 @@ describe('min-ready applies', () => {
     await start();
 
     expect(level()?.reason).toContain('the clock has jumped');
+  });
+
+  it('for an hour after the clock went back, also over restarts', async () => {
+    await start();
+    await pass(16);
+    clock.set(clock.now() + 400 * 96 * SLOT_MS);
+    await pass(4);
+    clock.set(clock.now() - 400 * 96 * SLOT_MS);
+    await pass(2);
+    const soon = level();
+    await pass(4);
+    const later = level();
+    await expect.poll(recorded).toContain('{"slot":1025,"needs"');
+    await launcher.stop();
+    await start();
+
+    expect(soon?.reason).toContain('the clock has jumped');
+    for (const reason of [later?.reason, level()?.reason]) {
+      expect(reason).toContain('requests needed 2 at once');
+      expect(reason).not.toContain('nothing is fitted yet');
+    }
+  });
+
+  it('only until the clock is set right, when it was ahead at the start', async () => {
+    await start();
+    await pass(16);
+    await expect.poll(recorded).toContain('{"slot":1015,"needs"');
+    await launcher.stop();
+    const rightMs = clock.now();
+    clock.set(rightMs + 400 * 96 * SLOT_MS);
+    await start();
+    const wrong = level();
+    clock.set(rightMs);
+    await clock.advance(60_000);
+
+    expect(wrong).toMatchObject({ isFallback: true });
+    expect(level()).toMatchObject({ nodes: 2, isFallback: false });
   });
 });

@@ -1,4 +1,5 @@
 import {
+  isParked,
   steadyNow,
   type CancelTimer,
   type NodeRecord,
@@ -8,9 +9,9 @@ import {
 import type { LabelConfig, Logger } from '@nodepool/core';
 import type { Engine, Feature, MakeFeature, StandbyLevel } from '@nodepool/core/launcher';
 import { isDemand } from '../record/requestors.js';
-import { appendDemand, readDemand } from './demand-file.js';
+import { appendDemand, readDemand, type SlotRecord } from './demand-file.js';
 import { slotOf } from './demand.js';
-import { FITTED_SLOTS } from './fit.js';
+import { FITTED_SLOTS, KEPT_SLOTS } from './fit.js';
 import { KeptNodes, type StandbyCurve } from './kept-nodes.js';
 import { LabelStandby } from './label-standby.js';
 import { ServedAtOnce } from './served-at-once.js';
@@ -18,8 +19,6 @@ import { ServedAtOnce } from './served-at-once.js';
 const CHECK_MS = 30_000;
 /** A fit takes a millisecond. */
 const LABELS_A_TURN = 10;
-/** More than are used: a clock that was wrong for a while makes none of them too old. */
-const KEPT_SLOTS = 2 * FITTED_SLOTS;
 
 /** Options of {@link standbyTargets}. */
 export interface StandbyTargetsOptions {
@@ -30,7 +29,7 @@ export interface StandbyTargetsOptions {
 
 /** A request that is waiting. */
 interface Waiting {
-  readonly labels: readonly LabelConfig[];
+  readonly labels: readonly string[];
   /** Steady time. */
   readonly sinceMs: number;
 }
@@ -86,7 +85,10 @@ export class StandbyTargets implements Feature {
   /** Counts from the start on, so that requests from before do not count as new, unless no label has `standby`. */
   reconsider(): void {
     const { life, events, clock } = this.#engine.context;
-    if (this.#hasEnded || !life.isStarted || this.#configured.length === 0) return;
+    if (this.#hasEnded || !life.isStarted) return;
+    const configured = new Set(this.#configured.map(({ name }) => name));
+    this.#forgetOthers(configured);
+    if (configured.size === 0) return;
     if (this.#ends.length === 0) {
       this.#lastSlot = slotOf(clock.now());
       this.#ends = [
@@ -96,6 +98,15 @@ export class StandbyTargets implements Feature {
     }
     this.#reading ??= this.#read();
     void this.#reading.then(() => this.#check());
+  }
+
+  /** A label that comes back begins anew: nothing was counted meanwhile. */
+  #forgetOthers(configured: ReadonlySet<string>): void {
+    for (const name of this.#labels.keys()) {
+      if (configured.has(name)) continue;
+      this.#labels.delete(name);
+      this.#levels.delete(name);
+    }
   }
 
   stop(): void {
@@ -119,15 +130,14 @@ export class StandbyTargets implements Feature {
 
   async #read(): Promise<void> {
     const { path, logger } = this.#options;
-    const now = slotOf(this.#engine.context.clock.now());
     try {
-      const { slots, damagedLines } = await readDemand(path, now - FITTED_SLOTS, KEPT_SLOTS);
+      const { slots, damagedLines } = await readDemand(path, 0, KEPT_SLOTS);
       if (damagedLines > 0) logger.warn('Skipping damaged lines of recorded demand', { path, damagedLines });
-      for (const { slot, isPartial, needs, bootsMs, kept, served } of slots) {
+      for (const { slot, isPartial, needs, unscheduled, bootsMs, kept, served } of slots) {
         if (!isPartial) this.#known.add(slot);
         this.#kept.restore(slot, kept);
         this.#served.restore(slot, served);
-        for (const [label, counts] of Object.entries(needs)) this.#of(label).restore(slot, counts);
+        for (const [label, counts] of Object.entries(needs)) this.#of(label).restore(slot, counts, unscheduled[label]);
         for (const [label, times] of Object.entries(bootsMs)) for (const ms of times) this.#of(label).booted(ms);
       }
     } catch (error) {
@@ -138,7 +148,8 @@ export class StandbyTargets implements Feature {
   /** Ends the slot if it is over, and decides about all labels. */
   #check(): void {
     if (this.#hasEnded) return;
-    this.#passTo(slotOf(this.#engine.context.clock.now()));
+    const { clock, mirror } = this.#engine.context;
+    this.#passTo(slotOf(clock.now()), mirror.requests.ready);
     if (this.#isUnsaved) void this.#store(this.#lastSlot, true);
     this.#decideAll(this.#configured);
   }
@@ -163,34 +174,48 @@ export class StandbyTargets implements Feature {
     if (before?.nodes !== level.nodes) standby.check(name);
   }
 
-  /** The slot is known only if the whole of it was counted: not after a start, or a clock that jumped. */
-  #passTo(slot: number): void {
+  /** The slot is known only if the whole of it was counted: not after a start, a clock that jumped, or without a connection. */
+  #passTo(slot: number, isCounting: boolean): void {
+    if (!isCounting) this.#slot = undefined;
     if (slot === this.#lastSlot) return;
     const counted = this.#slot;
     const isWhole = counted !== undefined && slot === counted + 1;
     if (isWhole || this.#isUnsaved) void this.#store(this.#lastSlot, !isWhole);
     this.#bootsMs = {};
-    this.#slot = slot === this.#lastSlot + 1 ? slot : undefined;
+    this.#slot = isCounting && slot === this.#lastSlot + 1 ? slot : undefined;
     this.#lastSlot = slot;
-    for (const each of this.#known) if (each < slot - FITTED_SLOTS) this.#known.delete(each);
   }
 
   async #store(slot: number, isPartial: boolean): Promise<void> {
     const { path, logger } = this.#options;
     this.#isUnsaved = false;
-    if (!isPartial) this.#known.add(slot);
-    const needs: Record<string, readonly number[]> = {};
-    for (const { name } of this.#configured) {
-      const counts = this.#of(name).demand.needsOf(slot);
-      if (counts.length > 0) needs[name] = counts;
-    }
-    const [kept, served] = [this.#kept.in(slot), this.#served.in(slot)];
+    if (!isPartial) this.#counted(slot);
+    const counts = { ...this.#needsIn(slot), kept: this.#kept.in(slot), served: this.#served.in(slot) };
     try {
-      await appendDemand(path, { slot, isPartial, needs, bootsMs: this.#bootsMs, kept, served });
+      await appendDemand(path, { slot, isPartial, bootsMs: this.#bootsMs, ...counts });
       if (++this.#appended % FITTED_SLOTS === 0) await readDemand(path, Infinity, KEPT_SLOTS); // removes what is too much
     } catch (error) {
       logger.warn('Could not record the demand; it is known until a restart', { path, error });
     }
+  }
+
+  /** The last one is the one that was counted last, also where a clock went back. */
+  #counted(slot: number): void {
+    this.#known.delete(slot);
+    this.#known.add(slot);
+    for (const each of this.#known) if (this.#known.size > KEPT_SLOTS) this.#known.delete(each);
+  }
+
+  #needsIn(slot: number): Pick<SlotRecord, 'needs' | 'unscheduled'> {
+    const needs: Record<string, readonly number[]> = {};
+    const unscheduled: Record<string, readonly number[]> = {};
+    for (const { name } of this.#configured) {
+      const label = this.#of(name);
+      const [all, others] = [label.demand.needsOf(slot), label.unscheduled.needsOf(slot)];
+      if (all.length > 0) needs[name] = all;
+      if (String(all) !== String(others)) unscheduled[name] = others;
+    }
+    return { needs, unscheduled };
   }
 
   #requestChanged(before: RequestRecord | undefined, after: RequestRecord | undefined): void {
@@ -200,7 +225,11 @@ export class StandbyTargets implements Feature {
       return;
     }
     if (before || after.state !== 'requested' || !isDemand(after)) return;
-    const { clock } = this.#engine.context;
+    const { clock, mirror } = this.#engine.context;
+    if (!mirror.requests.ready) {
+      this.#slot = undefined; // it came some time before: all are read at once after a reconnect
+      return;
+    }
     const atMs = clock.now();
     const labels = this.#configuredOf(after.labels);
     for (const label of labels) {
@@ -209,7 +238,7 @@ export class StandbyTargets implements Feature {
       this.#decide(label);
       this.#isUnsaved = true;
     }
-    if (labels.length > 0) this.#waiting.set(after.id, { labels, sinceMs: steadyNow(clock) });
+    if (labels.length > 0) this.#waiting.set(after.id, { labels: after.labels, sinceMs: steadyNow(clock) });
   }
 
   /** At once is before half of a launch would be over: stopped nodes need some seconds. */
@@ -218,7 +247,8 @@ export class StandbyTargets implements Feature {
     if (!waiting) return;
     this.#waiting.delete(id);
     const waitedMs = steadyNow(this.#engine.context.clock) - waiting.sinceMs;
-    for (const { name } of waiting.labels) this.#served.add(name, this.#lastSlot, waitedMs < this.#of(name).bootMs / 2);
+    for (const { name } of this.#configuredOf(waiting.labels))
+      this.#served.add(name, this.#lastSlot, waitedMs < this.#of(name).bootMs / 2);
   }
 
   #nodeChanged(id: string, before: NodeRecord | undefined, after: NodeRecord | undefined): void {
@@ -228,7 +258,7 @@ export class StandbyTargets implements Feature {
     }
     const nowMs = steadyNow(this.#engine.context.clock);
     if (after.state === 'building') {
-      this.#launching.set(id, nowMs);
+      if (!before || !isParked(before)) this.#launching.set(id, nowMs); // the start of a stopped one takes seconds
       return;
     }
     const beganMs = this.#launching.get(id);
