@@ -80,6 +80,5 @@ export { SILENT_READER } from './cloud/operations/unreadable-entries.js';
 export { TaskManager } from './cloud/task-manager/task-manager.js';
 export { readRetryAfter } from './cloud/task-manager/retry-after.js';
 export { Task } from './cloud/task-manager/task.js';
-export {} from './cloud/simple-driver/provider.js';
 export { SimpleTaskManagerAdapter, SimpleTaskManagerInstance } from './cloud/simple-driver/simple-adapter.js';
 export { SimpleTaskManagerDriver } from './cloud/simple-driver/simple-driver.js';
