@@ -36,7 +36,7 @@ interface Begun {
 
 /** What of a schedule has begun, and what requests took of its runs. */
 export class BegunSchedule {
-  /** By what says when: an edit of the number of nodes does not begin anew. */
+  /** By what says when: an edit of the number of nodes does not begin again. */
   readonly #begun = new Map<string, Begun>();
 
   /** Takes nodes of the runs. @returns the number of nodes that no run was for */

@@ -249,7 +249,7 @@ describe('standby nodes by demand', () => {
     expect(await recorded()).not.toContain('{"slot":1001,"needs"');
   });
 
-  it('begin anew when a label comes back', async () => {
+  it('begin again when a label comes back', async () => {
     await start('auto', ['other']);
     await pass(16);
     const before = level();

@@ -100,7 +100,7 @@ export class StandbyTargets implements Feature {
     void this.#reading.then(() => this.#check());
   }
 
-  /** A label that comes back begins anew: nothing was counted meanwhile. */
+  /** A label that comes back begins again: nothing was counted meanwhile. */
   #forgetOthers(configured: ReadonlySet<string>): void {
     for (const name of this.#labels.keys()) {
       if (configured.has(name)) continue;

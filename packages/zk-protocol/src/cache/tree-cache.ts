@@ -15,6 +15,7 @@ import { LockMirror } from './lock-mirror.js';
 import type { ZooKeeperLogger } from '../base/logger.js';
 import { OwnWrites } from './own-writes.js';
 import type { Effect } from './own-writes.js';
+import { oncePerTurn } from './once-per-turn.js';
 import { PathReader } from './path-reader.js';
 import type { PathToRead } from './path-reader.js';
 import { CacheReadiness } from './cache-readiness.js';
@@ -59,7 +60,6 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
   readonly #reader: PathReader;
   readonly #own: OwnWrites;
   readonly #readiness: CacheReadiness;
-  #settling: Promise<void> | undefined;
   readonly #backlog: BacklogWarning;
   readonly #rebuild: Rebuild;
   /** Aborted at the end of the cache. */
@@ -155,23 +155,14 @@ export class TreeCache<T extends { readonly stat: Stat | undefined }>
     return this.#reader.reading;
   }
 
-  /** Calls of one turn share their answer. */
-  settle(): Promise<void> {
-    if (!this.#settling) {
-      this.#settling = this.#settleNow();
-      queueMicrotask(() => (this.#settling = undefined));
-    }
-    return this.#settling;
-  }
-
-  async #settleNow(): Promise<void> {
+  readonly settle = oncePerTurn(async () => {
     const { zk } = this.#options;
     await zk.sync('/'); // events of earlier writes arrive before its reply
     await this.#own.whenKnown();
     // a rebuild after a reconnect finds what has changed meanwhile; a cache that ends waits for none
     if (this.#running) await this.#readiness.whenReady(this.#end.signal).catch(() => {});
     await this.#reader.whenRead();
-  }
+  });
 
   onChange(listener: (change: RecordChange<T>) => void): () => void {
     return this.#records.onChange(listener);

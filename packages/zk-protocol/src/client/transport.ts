@@ -138,8 +138,8 @@ export class Transport {
     this.#connection.moveIfIdle();
   }
 
-  /** Ends the session. Resolves within a second even without a reply. Safe to repeat. */
-  closeSession(): Promise<void> {
+  /** Ends the session, or leaves it to expire. Resolves within a second even without a reply. Safe to repeat. */
+  closeSession(isLeft = false): Promise<void> {
     if (this.#closing !== undefined) return this.#closing.done;
     let finish = () => {};
     const done = new Promise<void>((resolve) => {
@@ -147,9 +147,9 @@ export class Transport {
     });
     const cancelDeadline = this.#clock.setTimer(CLOSE_DEADLINE_MS, () => this.#finishClose());
     this.#closing = { done, finish, cancelDeadline };
-    if (this.#connection.isOpen) {
+    if (!isLeft && this.#connection.isOpen) {
       this.#sendClose();
-    } else if (this.#isOpen && (this.session.exists || this.#connector.isDialing)) {
+    } else if (!isLeft && this.#isOpen && (this.session.exists || this.#connector.isDialing)) {
       // Use the remaining time to reach a server and end the session, which would linger until it expires.
       failAll(this.#pipeline.takeWaiting(), closedError);
       if (!this.#connector.isDialing) this.#connector.restart();
@@ -157,13 +157,6 @@ export class Transport {
       this.#finishClose();
     }
     return done;
-  }
-
-  /** Drops the connection; the server ends the session when it expires. */
-  leaveSession(): void {
-    const none = () => undefined;
-    this.#closing ??= { done: Promise.resolve(), finish: none, cancelDeadline: none };
-    this.#finishClose();
   }
 
   get #serverName(): string | undefined {

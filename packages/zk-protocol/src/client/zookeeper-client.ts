@@ -230,7 +230,7 @@ export class ZooKeeperClient implements ZooKeeperConnection {
   }
 
   leave(): void {
-    this.#transport.leaveSession();
+    void this.#transport.closeSession(true);
     this.#states.set('CLOSED');
   }
 

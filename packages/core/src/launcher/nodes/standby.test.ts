@@ -72,7 +72,7 @@ it('explains with the request that a missing standby node waits for', async () =
   });
 });
 
-it('does not count a request for ever that ended with its session before it was read', async () => {
+it('forgets a request that ended with its session before it was read', async () => {
   const { world, standby, only } = await setUp();
   standby.reconsider();
   await world.pass(100);
