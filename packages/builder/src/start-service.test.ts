@@ -152,6 +152,17 @@ describe('the web server of a builder', () => {
     expect([response.status, await response.text()]).toEqual([200, 'said']);
   });
 
+  it.each([
+    ['', 400],
+    [`?build=../logs/debian-${'0'.repeat(32)}`, 400],
+    [`?build=debian-${'0'.repeat(32)}&offset=-1`, 400],
+    [`?build=debian-${'f'.repeat(32)}`, 404],
+  ])('answers /image-log%s with the status %s', async (query, status) => {
+    const headers = { authorization: `Bearer ${TOKEN}` };
+
+    expect((await fetch(`http://127.0.0.1:${service.web?.port}/image-log${query}`, { headers })).status).toBe(status);
+  });
+
   it('is on loopback unless the configuration has another address', () => {
     expect(service.web?.host).toBe('127.0.0.1');
   });

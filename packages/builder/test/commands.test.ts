@@ -29,7 +29,7 @@ const TOKENS = `api-tokens: [{name: alice, token: ${TOKEN}}]\n`;
 async function start(cloud = '', secure = TOKENS, others = ''): Promise<World> {
   const gate = '/proc/self/cwd/gate';
   const of = (world = await World.start({
-    diskimages: `- name: debian\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n  release: 12\n  env-vars: {WAIT_FOR: ${gate}, MANIFEST: '1'}\n${others}`,
+    diskimages: `- name: debian\n  dib-cmd: ${MAKE_IMAGE}\n  elements: [vm]\n  release: 12\n  env-vars: {WAIT_FOR: ${gate}}\n${others}`,
     top: 'builder-webapp: {port: 0}',
     cloud,
   }));
@@ -236,45 +236,6 @@ describe('the commands', () => {
     await writeFile(join(of.dir, 'gate'), '');
 
     expect(await followed.ended).toMatchObject({ code: 0 });
-  });
-
-  it('image-diff shows the differences between two builds', LIMITS, async () => {
-    const of = await start();
-    const url = await webUrl(of);
-    await writeFile(join(of.dir, 'gate'), '');
-    await ready(of);
-    const first = of.lastBuild('debian')?.id ?? '';
-    const alone = await nodepoolElsewhere(of, 'image-diff', 'debian');
-    expect(alone).toMatchObject({ code: 1, stderr: expect.stringContaining('has one build that is ready') as string });
-    expect((await nodepoolElsewhere(of, 'image-build', 'debian', '--follow')).code).toBe(0);
-    const second = of.lastBuild('debian')?.id ?? '';
-
-    const { code, stdout, stderr } = await nodepoolElsewhere(of, 'image-diff', 'debian', '--format', 'json');
-
-    expect(code).toBe(0);
-    expect(stderr).toMatch(new RegExp(`^debian: from build ${first} .* to build ${second} `));
-    expect(JSON.parse(stdout)).toMatchObject([
-      { kind: 'size', name: 'qcow2' },
-      { kind: 'package', name: 'tool', before: `debian-${first}`, after: `debian-${second}`, change: 'changed' },
-    ]);
-    const same = await nodepoolElsewhere(of, 'image-diff', 'debian', first, `debian-${first}`);
-    expect(same.stdout).toMatch(/\| size \| qcow2 \|.*\| same +\|/);
-    expect(same.stdout).not.toContain('package');
-    const unknown = await nodepoolElsewhere(of, 'image-diff', 'debian', first, 'x');
-    expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining(`has no build x, it has`) as string });
-    const half = await nodepoolElsewhere(of, 'image-diff', 'debian', first);
-    expect(half).toMatchObject({ code: 2, stderr: expect.stringContaining('name both builds, or none') as string });
-
-    for (const [path, status] of [
-      ['/image-log', 400],
-      [`/image-log?build=../logs/debian-${first}`, 400],
-      [`/image-log?build=debian-${first}&offset=-1`, 400],
-      [`/image-log?build=debian-${'0'.repeat(32)}`, 404],
-      [`/image-contents?build=other-${first}`, 404],
-    ] as const) {
-      const headers = { authorization: `Bearer ${TOKEN}` };
-      expect((await fetch(new URL(path, url), { headers })).status).toBe(status);
-    }
   });
 
   it('alien-image-list shows images tagged with a build that has no record', LIMITS, async () => {

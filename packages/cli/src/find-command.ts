@@ -1,6 +1,7 @@
 import type { Command, CommandEntry, OptionDefinition } from './command/command.js';
 import { GENERAL_OPTIONS, READING_OPTIONS } from './command/global-options.js';
 import { UsageError } from './command/usage-error.js';
+import { removedCommandText } from './removed-commands.js';
 
 const takesValue = ({ type }: OptionDefinition) => type !== 'boolean';
 
@@ -50,7 +51,7 @@ export interface FoundCommand {
  * The command that a command line names, and whether it asks for help. Options before the command may have values.
  * Of options with the same prefix, those of the command win over general ones.
  * @param argv - without node and script
- * @throws UsageError an abbreviation is ambiguous
+ * @throws UsageError an abbreviation is ambiguous, or the command was removed
  */
 export async function findCommand(argv: readonly string[], commands: readonly CommandEntry[]): Promise<FoundCommand> {
   const end = argv.indexOf('--');
@@ -66,6 +67,8 @@ export async function findCommand(argv: readonly string[], commands: readonly Co
       if (option && takesValue(option) && option.requiresArg === true) index++;
     } else if (command === undefined) {
       command = await commands.find(({ name }) => name === word)?.load();
+      const removed = removedCommandText(word);
+      if (removed !== undefined) throw new UsageError(removed);
       if (!command) break;
     }
   }

@@ -44,7 +44,7 @@ it.each([
   [['pool', 'pause', ''], 'pool needs ACTION NAME [NODES], got an empty argument: is a shell variable unset?'],
   [['list', '-c', ''], '-c needs a value'],
   [['list', '--state-dir='], '--state-dir needs a value'],
-  [['logs', '--node', ''], '--node needs a value'],
+  [['hosts', '--url', ''], '--url needs a value'],
   [['replay', '-c', 'x', '--also', ''], '--also needs a value'],
 ])('says what is missing where a word is empty: %j', async (argv, text) => {
   await expect(parse(...argv)).rejects.toEqual(new UsageError(text));

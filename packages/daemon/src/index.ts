@@ -25,7 +25,7 @@ export { createServiceMetrics } from './service-metrics.js';
 export { countBy } from './state-dump.js';
 
 /* The web server */
-export type { FileAnswer, FileRoute, ListingRoute, LiveAnswer, LiveRoute } from './web/routes.js';
+export type { FileAnswer, ListingRoute, LiveAnswer, LiveRoute } from './web/routes.js';
 export type { Route, RouteQuery, RouteTable } from './web/routes.js';
 export { createImageRoutes, createImageWorkRoutes } from './web/image-routes.js';
 export type { ListingRouteOptions } from './web/listing-route.js';

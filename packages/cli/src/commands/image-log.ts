@@ -35,7 +35,7 @@ interface LogSubject {
 }
 
 /** `nodepool image-log`: the log of a build, of this machine or from its builder; with `follow` until the build ends. */
-export async function showLog(context: CliContext, { name, follow }: LogSubject): Promise<void> {
+async function showLog(context: CliContext, { name, follow }: LogSubject): Promise<void> {
   const { buildLogDir, apiTokens } = await loadConnectionConfig(context);
   const interrupts = new Interrupts();
   try {

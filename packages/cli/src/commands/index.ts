@@ -64,8 +64,6 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         'show what a request waited for, or the states of a node, also after it is gone',
         () => import('./timeline.js'),
       ),
-      entry('top', 'show requests, launches, use and failures live; q quits', () => import('./top.js')),
-      entry('logs', 'show log lines of this machine about a node, request or build', () => import('./logs.js')),
       entry('doctor', 'list current problems, each with its fix; status 1 for errors', () => import('./doctor.js')),
       entry('hosts', 'list static hosts: health, last check, users', () => import('./hosts.js')),
       entry('controls', 'list what operators have paused, drained or limited', () => import('./controls.js')),
@@ -156,11 +154,6 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
         'image-log <build>',
         'show the log of a build: of this machine, else from its builder',
         () => import('./image-log.js'),
-      ),
-      entry(
-        'image-diff <image> [older] [newer]',
-        'show what differs between two builds of an image: sizes, packages, repositories',
-        () => import('./image-diff.js'),
       ),
       entry(
         'image-files <action>',

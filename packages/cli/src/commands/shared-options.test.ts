@@ -44,7 +44,7 @@ it.each([
   [['run', 'small', '--timeout', '9'.repeat(400), '--', 'true'], '--timeout takes at most 3650d'],
   [['run', 'small', '--hold-on-failure=99999999999999d', '--', 'true'], '--hold-on-failure= takes at most 3650d'],
   [['ssh', 'small', '--hold-on-failure=0s'], '--hold-on-failure needs a time above 0'],
-  [['top', '--url', 'nl01:8005'], '--url needs a form like http://nl01:8005'],
+  [['hosts', '--url', 'nl01:8005'], '--url needs a form like http://nl01:8005'],
 ])('%.60j is refused', async (argv, message) => {
   await expect(parseCommandLine(argv, '1.2.3')).rejects.toThrow(message);
 });

@@ -64,7 +64,7 @@ describe('a listing', () => {
 /** Arguments of commands that read and need some. */
 const ARGUMENTS: Readonly<Record<string, string[]>> = { info: ['rack'], token: ['list'] };
 /** What compares things that must be there first takes the options in tests of its own. */
-const ELSEWHERE: readonly string[] = ['advise', 'image-diff', 'replay', 'usage'];
+const ELSEWHERE: readonly string[] = ['advise', 'replay', 'usage'];
 const reading = (await loadCommands())
   .filter(({ reads, name }) => reads === true && !ELSEWHERE.includes(name))
   .map(({ name }) => name);

@@ -102,9 +102,6 @@ export { explanationFromJson, explanationToJson } from '../render/explanation-js
 export { mergeExplanations } from '../render/explanation-merge.js';
 export { summarizeExplanation } from '../render/explanation-summary.js';
 export { explanationToText } from '../render/explanation-text.js';
-export type { BuildContents } from '../render/build-contents.js';
-export { buildContentsFromJson, buildContentsToJson } from '../render/build-contents.js';
-export { compareContents, contentsChangeListing } from '../render/build-contents.js';
 export { lastBuildMs } from '../render/images.js';
 export { BUILD_REASON_KEY, DURATION_KEY, FILES_KEY, TESTED_KEY } from '../render/image-figures.js';
 export { buildReasonOf, durationOf, isTested, sizesOf } from '../render/image-figures.js';

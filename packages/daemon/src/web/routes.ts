@@ -50,11 +50,9 @@ export interface FileAnswer extends Omit<LiveAnswer, 'body'> {
   readonly body: Buffer | string;
 }
 
-/** Reads a file for each call, regardless of `Accept`. */
+/** Reads a file for each call with one of `api-tokens`, regardless of `Accept`. */
 export interface FileRoute {
   readonly kind: 'file';
-  /** Whether one of `api-tokens` is required. Default: no. */
-  readonly needsToken?: boolean;
   answer(parameters: URLSearchParams): Promise<FileAnswer>;
 }
 

@@ -23,7 +23,7 @@ const listing: ListingRoute = {
   render: ({ representation }) => [`${++rendered} ${representation}`],
 };
 const file: FileRoute = {
-  ...{ kind: 'file', needsToken: true },
+  kind: 'file',
   answer: () => Promise.resolve({ status: 200, contentType: 'text/plain', body: 'content' }),
 };
 const failing: Route = { kind: 'live', answer: () => Promise.reject(new Error('secret detail')) };

@@ -32,7 +32,7 @@ export interface WebServerOptions {
   readonly routes: RouteTable;
   /** Default: HTTP. */
   readonly certificate?: WebCertificate | undefined;
-  /** Tokens for routes with {@link FileRoute.needsToken}; without any, those routes are closed. */
+  /** Tokens for each {@link FileRoute}; without any, those routes are closed. */
   readonly tokens?: (() => readonly ApiToken[]) | undefined;
   /** Checks how tokens arrive, and which connections are accepted. Default: any token, no trusted proxies. */
   readonly gate?: WebGate | undefined;
@@ -162,14 +162,9 @@ function answerQuery(request: IncomingMessage, target: Target, route: QueryRoute
 const NO_TOKENS =
   'Shown only to holders of a token, and this service has no api-tokens in its secure file; users who may read the file read it there';
 
-/** @returns the refusal if this request may not read the route */
-function refusal(
-  request: IncomingMessage,
-  route: FileRoute,
-  { tokens: now, clock, gate }: WebServerOptions,
-): Answer | undefined {
+/** @returns the refusal if this request may not read files */
+function refusal(request: IncomingMessage, { tokens: now, clock, gate }: WebServerOptions): Answer | undefined {
   const tokens = now?.() ?? [];
-  if (route.needsToken !== true) return undefined;
   if (tokens.length === 0) return plain(403, NO_TOKENS);
   const nowMs = clock.now();
   if (hasProof(request.headers.authorization, { target: request.url ?? '/', tokens, nowMs })) return undefined;
@@ -198,7 +193,7 @@ async function answerRequest(request: IncomingMessage, web: Web): Promise<Answer
   if (route.kind === 'listing') return answerListing(request, target, route, web);
   if (route.kind === 'shared') return answerShared(target, route, web);
   if (route.kind === 'query') return answerQuery(request, target, route, web);
-  if (route.kind === 'file') return refusal(request, route, web.options) ?? answerFile(route, target);
+  if (route.kind === 'file') return refusal(request, web.options) ?? answerFile(route, target);
   return answerLive(route, clock.now());
 }
 
