@@ -11,6 +11,8 @@ const NEWS_MS = 20_000;
 const RETURN_MS = 20_000;
 /** Time that a new launcher gives others to register. */
 const SETTLING_MS = 10_000;
+/** An event, and the read of the record that it tells of, take as long: no launcher has seen a record that is gone by then. */
+const READ_MS = 20;
 /** After this time a reload is in force, even if providers start slowly. */
 const RELOAD_MS = 60_000;
 
@@ -78,10 +80,11 @@ export class GivenUp {
     if (self && !self.isStopping) this.#checkOwn(request, self, declinedBy);
   }
 
-  /** The launcher was stalled or cut off for as long as the pool was registered. */
+  /** The launcher was stalled or cut off for as long as the pool was registered, or that was too short to be read. */
   #hasMissed(who: string, { fromMs, toMs }: Stay): boolean {
     const process = this.#launchers.find(({ name }) => name === who)?.process;
     if (toMs === undefined || !process) return false;
+    if (toMs - fromMs < READ_MS) return true;
     const aheadMs = process.clock.now() - this.#world.elapsedMs;
     return process.stalledMs(fromMs + aheadMs, toMs + aheadMs) >= toMs - fromMs;
   }
