@@ -29,10 +29,9 @@ export interface StoredDemand {
 /**
  * Reads a file of demand line by line, as it may be larger than a string, and removes what is damaged from it, and the first slots if
  * there are too many: by their number and not by their age, which a clock that is ahead would have wrong. A missing file is empty.
- * @param from - the oldest slot to return
  * @param most - number of slots to keep
  */
-export async function readDemand(path: string, from: number, most: number): Promise<StoredDemand> {
+export async function readDemand(path: string, most: number): Promise<StoredDemand> {
   const bySlot = new Map<number, SlotRecord>();
   let lines = 0;
   let damagedLines = 0;
@@ -48,7 +47,7 @@ export async function readDemand(path: string, from: number, most: number): Prom
   }
   const kept = [...bySlot.values()].slice(-most);
   if (kept.length < lines) await replace(path, kept);
-  return { slots: kept.filter(({ slot }) => slot >= from), damagedLines };
+  return { slots: kept, damagedLines };
 }
 
 async function* linesOf(path: string): AsyncGenerator<string> {

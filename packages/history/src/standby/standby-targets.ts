@@ -131,7 +131,7 @@ export class StandbyTargets implements Feature {
   async #read(): Promise<void> {
     const { path, logger } = this.#options;
     try {
-      const { slots, damagedLines } = await readDemand(path, 0, KEPT_SLOTS);
+      const { slots, damagedLines } = await readDemand(path, KEPT_SLOTS);
       if (damagedLines > 0) logger.warn('Skipping damaged lines of recorded demand', { path, damagedLines });
       for (const { slot, isPartial, needs, unscheduled, bootsMs, kept, served } of slots) {
         if (!isPartial) this.#known.add(slot);
@@ -193,7 +193,7 @@ export class StandbyTargets implements Feature {
     const counts = { ...this.#needsIn(slot), kept: this.#kept.in(slot), served: this.#served.in(slot) };
     try {
       await appendDemand(path, { slot, isPartial, bootsMs: this.#bootsMs, ...counts });
-      if (++this.#appended % FITTED_SLOTS === 0) await readDemand(path, Infinity, KEPT_SLOTS); // removes what is too much
+      if (++this.#appended % FITTED_SLOTS === 0) await readDemand(path, KEPT_SLOTS); // removes what is too much
     } catch (error) {
       logger.warn('Could not record the demand; it is known until a restart', { path, error });
     }
