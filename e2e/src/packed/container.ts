@@ -24,7 +24,8 @@ export interface ContainerOptions {
 
 /**
  * An image built and run without Docker: its steps change a copy of this machine's file system that goes with the process (an
- * overlay in a mount namespace), and its entry point is the first process of a process namespace, as in a container.
+ * overlay in a mount namespace, without what lies at the places of the mounts), and its entry point is the first process of a
+ * process namespace, as in a container.
  */
 export class Container {
   readonly #child: ChildProcess;
@@ -119,6 +120,9 @@ overlay() { mount -t overlay overlay -o lowerdir=/,upperdir="$1/upper",workdir="
 overlay . 2>/dev/null || { mkdir -p memory; mount -t tmpfs tmpfs memory; mkdir memory/upper memory/work; overlay memory; }
 mount --rbind /dev root/dev
 mount -t proc proc root/proc
+${Object.keys(mounts)
+  .map((place) => `rm -rf root${place}`)
+  .join('\n')}
 [ ! -e /etc/resolv.conf ] || cp -L /etc/resolv.conf root/etc/resolv.conf 2>/dev/null || true
 ${steps.join('\n')}
 ${mountLines(recipe, mounts).join('\n')}
