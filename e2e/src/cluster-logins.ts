@@ -14,7 +14,6 @@ export const SECRETS = {
   unreadable: 'unreadableToken3162277660',
   unknownAnchor: 'tokenLikeAnAnchor3605551275',
   proxy: 'passwordOfProxy3316624790',
-  webhook: 'secretOfWebhook4123105625',
   tokenKey: 'keyThatSignsTokens4242640687119285',
 };
 

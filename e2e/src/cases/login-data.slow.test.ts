@@ -1,7 +1,4 @@
-import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { FakeKubernetes } from '@nodepool/kubernetes';
 import { systemClock } from '@nodepool/zk-protocol';
@@ -18,29 +15,16 @@ import { ZuulClient } from '../zuul-client.js';
 
 let ground: Ground;
 let cluster: FakeKubernetes;
-let hook: Server;
-/** Bodies that the webhook got. */
-const told: string[] = [];
 const launchers: LauncherProcess[] = [];
 
 beforeAll(async () => {
   ground = await startGround();
   cluster = await FakeKubernetes.start({ clock: systemClock, startMs: 100, deleteMs: 100, accountMs: 50 });
   for (const token of [SECRETS.token, SECRETS.fileToken, SECRETS.programToken]) cluster.tokens.add(token);
-  hook = createServer((request, response) => {
-    let body = '';
-    request.setEncoding('utf8').on('data', (text: string) => (body += text));
-    request.on('end', () => {
-      told.push(body);
-      response.end();
-    });
-  });
-  await once(hook.listen(0, '127.0.0.1'), 'listening');
 });
 
 afterAll(async () => {
   await Promise.all(launchers.map((launcher) => launcher.stop()));
-  hook.close();
   await cluster.stop();
   await ground.zk.close();
   await ground.zookeeper.stop();
@@ -48,7 +32,6 @@ afterAll(async () => {
 });
 
 const WORKING = ['plain', 'file', 'program'];
-const EVENTS = ['request-fulfilled', 'request-failed', 'node-failed', 'launch-failed', 'condition-began'];
 
 async function nodepool(...args: string[]): Promise<string> {
   const run = NodepoolProcess.start(args);
@@ -71,12 +54,10 @@ interface Lease {
 it('login data is in node records and in the answer to the owner of a lease, and nowhere else', async () => {
   const providers = await makeProviders({ dir: ground.dir, url: cluster.url });
   const labels = providers.flatMap(({ name }) => ['pod', 'space'].map((kind) => ({ name: `${String(name)}-${kind}` })));
-  const { port } = hook.address() as AddressInfo;
-  const webhooks = [{ name: 'hook', url: `http://127.0.0.1:${port}/`, events: EVENTS }];
   const zookeeper = { host: '127.0.0.1', port: ground.zookeeper.plainPort };
-  const config = { 'zookeeper-servers': [zookeeper], webhooks, labels, providers };
+  const config = { 'zookeeper-servers': [zookeeper], labels, providers };
   const secureFile = join(ground.dir, 'secure.yaml');
-  const secure = { webhooks: [{ name: 'hook', secret: SECRETS.webhook }], 'token-keys': [SECRETS.tokenKey] };
+  const secure = { 'token-keys': [SECRETS.tokenKey] };
   await writeFile(secureFile, JSON.stringify(secure), { mode: 0o600 });
   const dir = join(ground.dir, 'launcher');
   const launcher = await LauncherProcess.start(dir, 'launcher', config, {}, ['-s', secureFile]);
@@ -163,13 +144,12 @@ it('login data is in node records and in the answer to the owner of a lease, and
   events.end();
   await zuul.zk.close();
   await launcher.stop();
-  outputs.set('log', launcher.log).set('events', events.text).set('webhook', told.join('\n'));
+  outputs.set('log', launcher.log).set('events', events.text);
   const files = await filesOf(dir);
   expect([...files.keys()].join('\n')).toMatch(/history\/.*/);
   for (const [what, text] of [...files, ...(await recordsOf(ground.zk))]) outputs.set(what, text);
   expect(launcher.log).toContain('debug');
   expect(events.text).toContain(nodeId);
-  expect(told.join('')).toContain('launch-failed');
 
   const leaks = [...outputs].flatMap(([what, text]) =>
     secretsIn(text, secrets).map((secret) => `${secret} in ${what}`),

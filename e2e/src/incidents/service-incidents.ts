@@ -10,16 +10,20 @@ const WAIT_MS = 60_000;
 /** Size of the disk of the log, in KiB. */
 const DISK_KIB = 512;
 
+const LAUNCHER_GONE = /LauncherGone|left the registry/;
+
 /** Services, ZooKeeper, configuration, disk and clients. */
 export const SERVICE_INCIDENTS: readonly Incident[] = [
   {
     name: 'a launcher is killed',
-    named: /NoAnswer|killed|launcher.*(?:gone|left|missing)|no answer/i,
+    named: LAUNCHER_GONE,
     cause: ({ launchers }) => launchers[1].kill(),
+    repair: ({ harness, launchers: [, killed], setup }) =>
+      harness.launch(setup, { name: 'third', webPort: killed.webPort }),
   },
   {
     name: 'a launcher is stopped (SIGSTOP)',
-    named: /NoAnswer|does not answer|no answer/i,
+    named: LAUNCHER_GONE,
     cause: ({ launchers }) => launchers[1].pause(),
     repair: ({ launchers }) => launchers[1].resume(),
   },

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Clock, ImageEntry, ZooKeeper } from '@nodepool/zk-protocol';
+import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import type { ConditionSource } from '@nodepool/core/service';
 import {
   alienToHealth,
@@ -9,7 +9,6 @@ import {
   createImageRoutes,
   createImageWorkRoutes,
   createServiceMetrics,
-  imageNotice,
   imageToApi,
   type ApiEvent,
   type DaemonRuntime,
@@ -22,18 +21,11 @@ import { Builder, linesOf } from './builder.js';
 import { createBuildRoutes } from './web/build-routes.js';
 import { contextFor } from './providers/provider-context.js';
 
-/** Emits changes of images, with webhook events for builds of this builder. @returns unsubscribes */
+/** Emits changes of images. @returns unsubscribes */
 function followImages(builder: Builder, notify: (event: ApiEvent) => void): () => void {
-  const known = new Map<string, ImageEntry>();
-  const own = (image: ImageEntry | undefined) =>
-    image && { ...image, builds: new Map([...image.builds].filter(([, build]) => build.builderId === builder.id)) };
   return builder.onImageChange((name) => {
     const image = builder.tree.images.get(name);
-    const after = own(image);
-    const notice = imageNotice(known.get(name), after);
-    if (after) known.set(name, after);
-    else known.delete(name);
-    notify({ type: 'image', id: name, data: () => (image ? imageToApi(image) : null), notice });
+    notify({ type: 'image', id: name, data: () => (image ? imageToApi(image) : null) });
   });
 }
 

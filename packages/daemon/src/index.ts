@@ -41,7 +41,7 @@ export { EVENT_STREAM_HEADERS } from './web/event-stream-headers.js';
 export type { ApiEvent } from './web/api/events.js';
 export type { ShownConditions } from './web/api/condition-api.js';
 export { conditionToApi } from './web/api/condition-api.js';
-export { createImageApi, imageNotice, imageToApi } from './web/api/image-api.js';
+export { createImageApi, imageToApi } from './web/api/image-api.js';
 export type { ApiCall, ApiOperation, ApiPart } from './web/api/operation.js';
 export type { Caller, Credentials } from './web/gate.js';
 export {

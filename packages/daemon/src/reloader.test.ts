@@ -20,7 +20,6 @@ function config(changes: Partial<Config> = {}): Config {
     tenantLimits: new Map(),
     apiTokens: [],
     tokenKeys: [],
-    webhooks: [],
     warnings: [],
     ...changes,
   };

@@ -30,7 +30,7 @@ const logger: Logger = {
 const config = (host: string, tls?: WebTls): Config =>
   ({
     ...{ file: 'nodepool.yaml', zookeeper: { servers: [] }, providers: new Map(), warnings: [], apiTokens: [] },
-    ...{ webhooks: [], webapp: { listenAddress: host, port: 0, tls } },
+    ...{ webapp: { listenAddress: host, port: 0, tls } },
   }) as unknown as Config;
 
 interface Made {

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { chmod, mkdtemp, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -195,17 +194,9 @@ describe('launcher service without zookeeper-servers', () => {
   });
 
   it('shows a condition in all interfaces until it ends', async () => {
-    const told: unknown[] = [];
-    const receiver = createHttpServer((request, response) => {
-      request.setEncoding('utf8').on('data', (text: string) => told.push(JSON.parse(text)));
-      request.on('end', () => response.end());
-    }).listen(0, '127.0.0.1');
-    await once(receiver, 'listening');
-    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
-    const hook = `webhooks: [{name: chat, url: "${url}", events: [condition-began, condition-ended]}]\n`;
     await service.start();
 
-    await writeFile(configFile, `${YAML}  - name: huge\n${hook}`);
+    await writeFile(configFile, `${YAML}  - name: huge\n`);
     await service.reload();
     const expected = {
       kind: 'label',
@@ -220,7 +211,7 @@ describe('launcher service without zookeeper-servers', () => {
     const overview = JSON.parse((await get('/api/v1/overview')).text) as Record<string, unknown>;
     const metrics = (await get('/metrics')).text;
     const [entry] = await registered(join(directory, 'state'));
-    await writeFile(configFile, `${YAML}${hook}`);
+    await writeFile(configFile, YAML);
     await service.reload();
 
     expect(degraded).toMatchObject({ status: 'degraded', conditions: [expected] });
@@ -231,13 +222,6 @@ describe('launcher service without zookeeper-servers', () => {
     );
     expect(entry).toMatchObject({ conditions: [expected] });
     await expect.poll(health).toMatchObject({ status: 'ok', conditions: [] });
-    await expect
-      .poll(() => told)
-      .toMatchObject([
-        { event: 'condition-began', hostname: 'nl01.example.com', condition: expected },
-        { event: 'condition-ended', id: 'label/huge/NotServed', condition: expected },
-      ]);
-    receiver.close();
   });
 
   it('shows clients without a token the position of a configuration error, but no values', async () => {

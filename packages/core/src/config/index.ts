@@ -9,8 +9,6 @@ export type {
   StandbySettings,
   UnservedProvider,
   WebappConfig,
-  WebhookConfig,
-  WebhookEvent,
   SocketAccess,
   WebTls,
   ZooKeeperSettings,

@@ -35,8 +35,15 @@ import { didYouMean } from '../text/suggest.js';
 import { SECURE_SCHEMA, TOP_LEVEL_SCHEMA } from './top-level-schema.js';
 import type { Config, ConfigMode, LabelConfig } from '../contract/config.js';
 import { checkWrittenValues } from './written-values.js';
-import { readApiTokens, readTokenKeys, readWebhooks } from './web-access.js';
-import { checkAnonymousLeases, checkCertificate, checkProxies, readWebapp, type WebSection } from './web-settings.js';
+import { readApiTokens, readTokenKeys } from './web-access.js';
+import {
+  checkAnonymousLeases,
+  checkCertificate,
+  checkProxies,
+  checkWebhooks,
+  readWebapp,
+  type WebSection,
+} from './web-settings.js';
 import { readZooKeeperSettings, type Section } from './zookeeper-settings.js';
 
 /** Options of {@link loadConfig}. */
@@ -95,7 +102,6 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
   const labels = readLabels(top['labels'], textOf(top['time-zone']));
   const secureEnvVars = secureSource && readSecureEnvVars(secureSource, top, problems);
   const diskimages = readDiskimages(top['diskimages'], secureEnvVars ?? new Map(), main, problems);
-  const webhooks = readWebhooks(top['webhooks'], secureSource, problems, main);
   const { drivers: driversOf, ...served } = await readProviders(
     { ...options, document: main, drivers, labels, diskimages, env, problems, signal },
     listOf(top['providers']).map(mapOf),
@@ -112,7 +118,6 @@ export async function loadConfig(options: LoadConfigOptions): Promise<Config> {
     ...served,
     tenantLimits: readTenantLimits(top['tenant-resource-limits']),
     ...{ apiTokens: readApiTokens(secureTop), tokenKeys: readTokenKeys(secureTop) },
-    webhooks,
     warnings: problems.warnings,
   });
 }
@@ -166,7 +171,6 @@ function reportTopLevelDuplicates(
     { key: 'labels', noun: 'label', nameKey: 'name', lastCounts: true },
     { key: 'diskimages', noun: 'diskimage', nameKey: 'name', lastCounts: mode === 'service' },
     { key: 'tenant-resource-limits', noun: 'tenant', nameKey: 'tenant-name', lastCounts: true },
-    { key: 'webhooks', noun: 'webhook', nameKey: 'name', lastCounts: false },
   ];
   for (const { key, noun, nameKey, lastCounts } of lists) {
     reportDuplicates(top[key], { noun, document, path: [key], key: nameKey, lastCounts }, problems);
@@ -179,6 +183,7 @@ function checkTopLevel(top: JsonObject, { mode, serves }: LoadConfigOptions, che
   checkStandby(top, check);
   checkPrices(top, check);
   checkAnonymousLeases(top, check);
+  checkWebhooks(top, check);
   checkSecrets(top, check);
   for (const section of ['webapp', 'builder-webapp'] as const) {
     checkProxies(top, section, check);

@@ -35,17 +35,6 @@ it.each(['0.0.0.0/0', '::/0'])('warns of the trusted proxies %s', async (range) 
   ]);
 });
 
-it('warns of secrets that webhooks send over plain HTTP to other computers', async () => {
-  const hook = (name: string, url: string) => `{name: ${name}, url: "${url}", events: [condition-began]}`;
-  const yaml = `webhooks: [${hook('a', 'http://hooks')}, ${hook('b', 'http://localhost:1')}, ${hook('c', 'https://h')}, ${hook('d', 'http://d')}]`;
-  const secret = (name: string) => `{name: ${name}, secret: 0123456789abcdef}`;
-  const secure = `webhooks: [${['a', 'b', 'c'].map(secret).join(', ')}]`;
-
-  expect(await warningsOf({ yaml, secure })).toEqual([
-    'webhooks[0].url: the secret of webhook "a" is sent over plain HTTP, where others can read it: use https://',
-  ]);
-});
-
 it('warns of a secure file, and of the key for tokens in the state directory, that every user may read', async () => {
   const dir = tempDir({ 'nodepool.yaml': '{}', 'secure.yaml': '{}', 'lease-token.key': 'x'.repeat(64) });
   const options = { file: join(dir, 'nodepool.yaml'), secureFile: join(dir, 'secure.yaml'), stateDir: dir };

@@ -1,6 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
 import { listOf, mapOf, textOf, type Json, type JsonObject } from '@nodepool/zk-protocol';
-import type { WebhookConfig } from '../contract/config.js';
 import type { ProviderConfig } from '../contract/provider-config.js';
 import type { ProblemCollector } from './problems.js';
 import type { SourceDocument } from './source-document.js';
@@ -64,21 +63,6 @@ function holdsSecret(file: string): boolean {
   } catch {
     return false; // reading it as configuration reports the reason
   }
-}
-
-/** Warns of webhooks whose secret goes to another computer over plain HTTP. */
-export function checkWebhookSecrets(webhooks: readonly WebhookConfig[], { document, problems }: SecretCheck): void {
-  for (const [index, { name, url, secret }] of webhooks.entries()) {
-    if (secret === undefined || !isOpenWay(url)) continue;
-    const message = `the secret of webhook "${name}" is sent over plain HTTP, where others can read it: use https://`;
-    problems.add(document, ['webhooks', index, 'url'], message, { severity: 'warning' });
-  }
-}
-
-function isOpenWay(url: string): boolean {
-  if (!URL.canParse(url)) return false;
-  const { protocol, hostname } = new URL(url);
-  return protocol === 'http:' && !/^(127\.[\d.]+|\[::1\]|(.+\.)?localhost)$/.test(hostname);
 }
 
 /** @returns `undefined`: it is not open, or cannot be looked at here */

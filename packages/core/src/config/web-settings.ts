@@ -107,6 +107,15 @@ export function checkAnonymousLeases(top: JsonObject, { document, problems }: We
   problems.add(document, ['webapp', 'anonymous-leases'], message, { severity: 'warning' });
 }
 
+/** Warns of `webhooks`, which posted events to other computers. */
+export function checkWebhooks(top: JsonObject, { document, problems }: WebCheck): void {
+  if (top['webhooks'] === undefined) return;
+  const message =
+    'this key has no effect, as launchers and builders call no webhooks any more: rules of Prometheus alert of conditions ' +
+    '(contrib/prometheus), and GET /api/v1/events streams the same events';
+  problems.add(document, ['webhooks'], message, { severity: 'warning' });
+}
+
 function tlsOf(value: Json | undefined): WebTls | undefined {
   const { cert, key } = mapOf(value);
   return typeof cert === 'string' && typeof key === 'string' ? { certFile: cert, keyFile: key } : undefined;

@@ -170,29 +170,6 @@ export interface ApiToken {
   token: string;
 }
 
-/** Events that a webhook can receive. */
-export const WEBHOOK_EVENTS = [
-  'request-fulfilled',
-  'request-failed',
-  'node-failed',
-  'launch-failed',
-  'image-ready',
-  'image-failed',
-  'condition-began',
-  'condition-ended',
-] as const;
-/** One of {@link WEBHOOK_EVENTS}. */
-export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
-
-/** A `webhooks[]` entry with its secret from the secure file. */
-export interface WebhookConfig {
-  name: string;
-  url: string;
-  events: readonly WebhookEvent[];
-  /** Sent as `Authorization: Bearer`; `undefined`: nothing is sent. */
-  secret: string | undefined;
-}
-
 /** Settings of the history of requests and nodes (`history`). */
 export interface HistorySettings {
   readonly enabled: boolean;
@@ -287,7 +264,6 @@ export interface Config {
   readonly apiTokens: readonly ApiToken[];
   /** Keys that sign tokens for leases: the first signs, all are accepted. */
   readonly tokenKeys: readonly string[];
-  readonly webhooks: readonly WebhookConfig[];
   /** Default of `steering` of providers: whether requests avoid a failing provider. Missing: yes. */
   readonly steering?: boolean;
   /** Missing: defaults. */

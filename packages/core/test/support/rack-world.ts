@@ -52,7 +52,6 @@ export const rackConfig: Config = {
   tenantLimits: new Map(),
   apiTokens: [],
   tokenKeys: [],
-  webhooks: [],
   warnings: [],
 };
 

@@ -40,7 +40,6 @@ function configOf(providers: ProviderConfig[], labels: Record<string, Label> = {
     tenantLimits: new Map(),
     apiTokens: [],
     tokenKeys: [],
-    webhooks: [],
     warnings: [],
   } as unknown as Config;
 }

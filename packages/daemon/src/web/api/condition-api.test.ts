@@ -50,15 +50,15 @@ it('shows conditions in the overview without the time they were last seen, which
   expect(JSON.stringify(overview)).not.toContain('last_seen');
 });
 
-it('emits an event with a notice when a condition begins or ends, until unsubscribed', () => {
+it('emits an event when a condition begins or ends, until unsubscribed', () => {
   const events: ApiEvent[] = [];
   const end = api.subscribe((event) => events.push(event));
   for (const emit of listeners) emit({ began: [CONDITION], ended: [{ ...CONDITION, name: 'rack' }], hasChanged: true });
   end();
 
-  expect(events.map(({ type, id, notice }) => [type, id, notice])).toEqual([
-    ['condition', 'provider/sky/Failing', 'condition-began'],
-    ['condition', 'provider/rack/Failing', 'condition-ended'],
+  expect(events.map(({ type, id }) => [type, id])).toEqual([
+    ['condition', 'provider/sky/Failing'],
+    ['condition', 'provider/rack/Failing'],
   ]);
   expect([listeners.size, subscribers.size]).toEqual([0, 0]);
 });

@@ -59,8 +59,7 @@ function overviewOf(condition: SharedCondition): JsonObject {
 }
 
 function changed({ began, ended }: ConditionChange, notify: (event: ApiEvent) => void): void {
-  for (const condition of began) notify({ ...eventOf(condition), notice: 'condition-began' });
-  for (const condition of ended) notify({ ...eventOf(condition), notice: 'condition-ended' });
+  for (const condition of [...began, ...ended]) notify(eventOf(condition));
 }
 
 function eventOf(condition: Condition) {

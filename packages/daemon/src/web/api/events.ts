@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CancelTimer, Clock, JsonObject } from '@nodepool/zk-protocol';
 import type { Logger } from '@nodepool/core';
-import type { WebhookEvent } from '@nodepool/core/config';
 import { ApiError } from '../api-error.js';
 import { shareOf } from '../client-share.js';
 import { EVENT_STREAM_HEADERS } from '../event-stream-headers.js';
@@ -12,8 +11,6 @@ export interface ApiEvent {
   readonly id: string;
   /** The record in its form in the API, or `null` if it was deleted. Called only if there are listeners. */
   data(): JsonObject | null;
-  /** Event for webhooks; `undefined`: none. */
-  readonly notice?: WebhookEvent | undefined;
 }
 
 const RECORD_TYPES: ReadonlySet<string> = new Set(['node', 'request', 'image', 'launch', 'control', 'condition']);

@@ -11,7 +11,7 @@ import {
 } from '@nodepool/zk-protocol';
 import { connectInMemory, MemoryServer } from '@nodepool/zk-protocol/memory';
 import type { Config } from '@nodepool/core';
-import { createImageApi, imageNotice, imageToApi } from './image-api.js';
+import { createImageApi, imageToApi } from './image-api.js';
 
 const NOW_MS = 1_600_000_000_000;
 
@@ -80,18 +80,4 @@ describe('a request for a build', () => {
     for (const name of ['paused', 'debian'])
       await expect(ask(name)).rejects.toMatchObject({ status: 409, code: 'paused' });
   });
-});
-
-it.each([
-  ['building', 'ready', 'image-ready'],
-  ['building', 'failed', 'image-failed'],
-  ['building', 'deleting', undefined],
-  ['ready', 'failed', undefined],
-] as const)('reports a build that went from %s to %s as %s', (before, after, notice) => {
-  expect(imageNotice(image(before), image(after))).toBe(notice);
-});
-
-it('reports nothing for builds that ended before they were known', () => {
-  expect(imageNotice(undefined, image('ready'))).toBeUndefined();
-  expect(imageNotice(image('building'), undefined)).toBeUndefined();
 });

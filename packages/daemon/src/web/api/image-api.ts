@@ -108,16 +108,3 @@ export function createImageApi(sources: ImageApiSources): ApiPart {
   ];
   return { operations, schemas: SCHEMAS };
 }
-
-/** The webhook event for a change of an image, if any. */
-export function imageNotice(before: ImageEntry | undefined, after: ImageEntry | undefined) {
-  const states = (image: ImageEntry | undefined) =>
-    new Map([...(image?.builds.values() ?? [])].map(({ id, state }) => [id, state]));
-  const earlier = states(before);
-  for (const [id, state] of states(after)) {
-    if (earlier.get(id) !== 'building') continue;
-    if (state === 'ready') return 'image-ready' as const;
-    if (state === 'failed') return 'image-failed' as const;
-  }
-  return undefined;
-}

@@ -24,7 +24,7 @@ beforeEach(async () => {
         return () => listeners.delete(listener);
       },
     },
-    config: () => ({ apiTokens: [{ name: 'alice', token: TOKEN }], webhooks: [] }) as unknown as Config,
+    config: () => ({ apiTokens: [{ name: 'alice', token: TOKEN }] }) as unknown as Config,
     gate: new WebGate('nl01', () => ({ listenAddress: '127.0.0.1' })),
     health: () => ({ status: 'degraded' }),
   });

@@ -5,7 +5,6 @@ import type { Application } from './application.js';
 import { EventStreams } from './events.js';
 import { record, TEXT, type ApiCall } from './operation.js';
 import type { ServiceApi } from './service-api.js';
-import { Webhooks } from './webhooks.js';
 
 /** Options of {@link ServiceWeb}. */
 export interface ServiceWebOptions {
@@ -22,23 +21,18 @@ export interface ServiceWebOptions {
   readonly health: () => { readonly status: string };
 }
 
-/** API, status page, event streams and webhooks of a service. */
+/** API, status page and event streams of a service. */
 export class ServiceWeb {
   readonly #options: ServiceWebOptions;
   readonly #events: EventStreams;
-  readonly #webhooks: Webhooks;
   readonly #unsubscribe: () => void;
   #application: Promise<Application> | undefined;
 
   constructor(options: ServiceWebOptions) {
-    const { api, clock, logger, hostname } = options;
+    const { api, clock, logger } = options;
     this.#options = options;
     this.#events = new EventStreams({ clock, logger, overview: () => JSON.stringify(this.#overview()) });
-    this.#webhooks = new Webhooks({ clock, logger, hostname, webhooks: () => options.config().webhooks });
-    this.#unsubscribe = api.subscribe((event) => {
-      this.#events.publish(event);
-      this.#webhooks.notify(event);
-    });
+    this.#unsubscribe = api.subscribe((event) => this.#events.publish(event));
   }
 
   /** Answers requests without a route. Loaded with the first one. */
@@ -54,11 +48,10 @@ export class ServiceWeb {
     );
   };
 
-  /** Closes streams and stops webhooks. */
+  /** Closes streams. */
   close(): void {
     this.#unsubscribe();
     this.#events.close();
-    this.#webhooks.close();
   }
 
   #overview() {
