@@ -47,7 +47,7 @@ export const API_INCIDENTS: readonly Incident[] = [
   },
   {
     name: 'one label is dead, another one works',
-    named: /\bdead\b/,
+    named: /\bdead\b.*(?:LaunchesFail|NotServed|fail|No valid host)/,
     labels: ['dead', 'small'],
     setup: OpenStackHarness.setup({
       pool: {

@@ -18,7 +18,7 @@ const images = { 'cloud-images': [{ name: 'test', 'image-name': IMAGE, username:
 export const RESOURCE_INCIDENTS: readonly Incident[] = [
   {
     name: 'the quota is reached by nodes of ours',
-    named: /quota|instances/i,
+    named: /\bquota\b/i,
     cause: async (stage) => {
       await stage.takeNode();
       await stage.harness.cloud.setQuota({ instances: 1 });
@@ -74,7 +74,7 @@ export const RESOURCE_INCIDENTS: readonly Incident[] = [
   },
   {
     name: 'the network has no free address',
-    named: /NoAddress|no free address|No more IP|address/i,
+    named: /NoAddress|no free address|No more IP/i,
     setup: OpenStackHarness.setup({ pool: { networks: [NETWORK] } }),
     prepare: makeNetwork,
     cause: ({ harness }) => occupyAddress(harness),

@@ -31,7 +31,7 @@ export const SERVICE_INCIDENTS: readonly Incident[] = [
   fullLogDisk(),
   {
     name: 'a wrong configuration is reloaded',
-    named: /ConfigurationNotLoaded|Invalid|not loaded/,
+    named: /ConfigurationNotLoaded|former configuration/,
     cause: ({ launchers }) => launchers[1].rewriteConfig('labels: ['),
     repair: ({ harness, launchers, setup }) => harness.reconfigure(launchers[1], setup),
   },
@@ -55,7 +55,7 @@ function zooKeeperLost(): Incident {
   };
   return {
     name: 'a launcher has lost ZooKeeper',
-    named: /NotConnected|NoAnswer/,
+    named: /NotConnected|does not reach ZooKeeper/,
     prepare: async (harness) => {
       [port = 0] = await freePorts(1);
       await connect(harness);
@@ -71,7 +71,7 @@ function fullLogDisk(): Incident {
   let dir = '';
   return {
     name: 'the disk of the log is full',
-    named: /LogNotWritten/,
+    named: /LogNotWritten|lines cannot be written/,
     prepare: async (harness): Promise<LaunchOptions> => {
       dir = join(harness.dir, 'log-disk');
       await mkdir(dir, { recursive: true });
