@@ -30,8 +30,8 @@ export interface LaunchOptions {
   webPort?: number;
   /** Further arguments. */
   args?: readonly string[];
-  /** The launcher whose place and web port it takes. */
-  takesOver?: LauncherProcess;
+  /** The launcher that gets QUIT, and whose folder and web port it has. */
+  replaces?: LauncherProcess;
 }
 
 /** What every kind of setup tells of its pools. */
@@ -119,20 +119,17 @@ export abstract class Harness<Setup extends AnySetup> implements Ground {
   }
 
   async #launch(setup: Setup, options: LaunchOptions): Promise<LauncherProcess> {
-    const { name = `launcher-${this.#launchers.length + 1}`, throughPort, env, secure, takesOver } = options;
-    const webPort = takesOver?.webPort ?? options.webPort;
+    const { name = `launcher-${this.#launchers.length + 1}`, throughPort, env, secure, replaces } = options;
+    const webPort = replaces?.webPort ?? options.webPort;
     const config = this.#config(setup, throughPort);
-    const dir = takesOver ? dirname(takesOver.configFile) : join(this.testDir, name);
+    const dir = replaces ? dirname(replaces.configFile) : join(this.testDir, name);
     const secureFile = join(dir, 'secure.yaml');
     if (secure) {
       await mkdir(dir, { recursive: true });
       await writeFile(secureFile, JSON.stringify(secure));
     }
-    const args = [
-      ...(options.args ?? []),
-      ...(secure ? ['-s', secureFile] : []),
-      ...(takesOver ? ['--take-over', `${takesOver.pid}`] : []),
-    ];
+    const args = [...(options.args ?? []), ...(secure ? ['-s', secureFile] : [])];
+    await replaces?.stop('SIGQUIT');
     const process = await LauncherProcess.start(dir, name, config, env, args, webPort);
     this.#launchers.push({ process, setup, throughPort });
     await process.whenReady();

@@ -188,9 +188,9 @@ export class ServiceProcess {
     await this.#ended;
   }
 
-  /** Stops it as a service manager does; resolves once it is gone. Safe to repeat. */
-  async stop(): Promise<void> {
-    if (this.isRunning) this.child.kill('SIGTERM');
+  /** Stops it as a service manager does, or by another signal; resolves once it is gone. Safe to repeat. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    if (this.isRunning) this.child.kill(signal);
     await this.#ended;
   }
 }

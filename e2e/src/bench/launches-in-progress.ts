@@ -97,11 +97,11 @@ async function run(layout: Layout, event: Event): Promise<Outcome> {
   }
 }
 
-function start({ dir, zookeeper, cloud, layout }: Ground, i: number, takesOver?: Subject) {
+function start({ dir, zookeeper, cloud, layout }: Ground, i: number, replaces?: Subject) {
   const provider = layout === 'shared' ? { name: 'cloud', maxServers: NODES } : shareOf(i);
   const setup = { ...provider, settings: { 'create-time': BOOT_S } };
   const config = (port: number) => cloudConfig(zookeeper.connectString, cloud.dir, setup, port);
-  return startLauncher(join(dir, `launcher-${i}`), config, THIS_CHECKOUT, takesOver);
+  return startLauncher(join(dir, `launcher-${i}`), config, THIS_CHECKOUT, replaces);
 }
 
 function shareOf(i: number) {

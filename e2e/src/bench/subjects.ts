@@ -5,7 +5,6 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { isProcessRunning } from '@nodepool/core/config';
 import { freePorts } from '@nodepool/test-servers';
 
 /** Root of the sources that this program was built from. */
@@ -59,18 +58,19 @@ export function staticConfig(connectString: string | undefined, slots: Slots, po
 /**
  * Starts the real binary and waits until it is ready.
  * @param checkout - root of the built sources it comes from
- * @param takesOver - the launcher whose place and address it takes
+ * @param replaces - the launcher that gets QUIT, and whose address it has
  */
 export async function startLauncher(
   dir: string,
   config: (port: number) => object,
   checkout = THIS_CHECKOUT,
-  takesOver?: Subject,
+  replaces?: Subject,
 ): Promise<Subject> {
-  const port = takesOver?.url ? Number(new URL(takesOver.url).port) : ((await freePorts(1))[0] ?? 0);
+  const port = replaces?.url ? Number(new URL(replaces.url).port) : ((await freePorts(1))[0] ?? 0);
   await mkdir(dir, { recursive: true });
   const file = join(dir, 'nodepool.yaml');
   await writeFile(file, JSON.stringify(config(port)));
+  await replaces?.kill('SIGQUIT');
   const begin = performance.now();
   const log = join(dir, 'logging.yaml');
   const handlers = { file: { class: 'logging.FileHandler', filename: join(dir, 'launcher.log') } };
@@ -78,11 +78,10 @@ export async function startLauncher(
   const args = [
     ...[...process.execArgv, join(checkout, 'packages/launcher/bin/nodepool-launcher.js'), '-f', '-c', file, '-l', log],
     ...['--state-dir', join(dir, 'state'), '-p', join(dir, 'pid')],
-    ...(takesOver ? ['--take-over', `${takesOver.pid}`] : []),
     ...(existsSync(join(dir, SECURE_FILE)) ? ['-s', join(dir, SECURE_FILE)] : []),
   ];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
-  await whenReady(child, `http://127.0.0.1:${port}/ready`, takesOver?.pid);
+  await whenReady(child, `http://127.0.0.1:${port}/ready`);
   const startMs = performance.now() - begin;
   return {
     name: 'launcher',
@@ -136,9 +135,8 @@ export async function runLoad<Result>(
 }
 
 /** @param pid - of a process that answers at the address until it has ended */
-async function whenReady(child: ChildProcess, url: string, pid?: number): Promise<void> {
+async function whenReady(child: ChildProcess, url: string): Promise<void> {
   for (const deadline = Date.now() + 60_000; Date.now() < deadline; await delay(5)) {
-    if (pid !== undefined && isProcessRunning(pid)) continue;
     if (child.exitCode !== null) throw new Error(`the launcher ended with ${child.exitCode}`);
     try {
       if ((await fetch(url)).ok) return;

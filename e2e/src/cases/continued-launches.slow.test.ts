@@ -12,11 +12,10 @@ const setup = oneProvider(
   { more: { 'zookeeper-timeout': 1.5 }, cloudSettings: { 'create-time': 4 } },
 );
 
-const start = (takesOver?: LauncherProcess) =>
-  get().launch(setup, { name: 'successor', ...(takesOver && { takesOver }) });
+const start = (replaces?: LauncherProcess) => get().launch(setup, { name: 'successor', ...(replaces && { replaces }) });
 
 it.each([
-  ['is taken over', (old: LauncherProcess) => start(old)],
+  ['is replaced', (old: LauncherProcess) => start(old)],
   ['is killed', (old: LauncherProcess) => old.kill().then(() => start())],
   [
     'is killed long before its successor starts',

@@ -57,16 +57,15 @@ class Victims {
   ) {}
 
   /** Starts a launcher; again if it ends, e.g. as a busy ZooKeeper did not answer it in time, as a service manager does. */
-  async start(name: string, { takesOver, ...options }: Partial<LaunchOptions> = {}): Promise<void> {
-    const common = { ...(takesOver && { webPort: takesOver.webPort }), ...options, name, secure: SECURE };
+  async start(name: string, { replaces, ...options }: Partial<LaunchOptions> = {}): Promise<void> {
+    const common = { ...(replaces && { webPort: replaces.webPort }), ...options, name, secure: SECURE };
     for (let tries = 1; ; tries++) {
       try {
-        const takeOver = takesOver?.isRunning && tries === 1 ? { takesOver } : {};
-        this.launchers.set(name, await get().launch(setupOf(this.#keep), { ...common, ...takeOver }));
+        const old = tries === 1 && replaces ? { replaces } : {};
+        this.launchers.set(name, await get().launch(setupOf(this.#keep), { ...common, ...old }));
         return;
       } catch (error) {
         if (tries === MOST_TRIES) throw error;
-        await takesOver?.kill();
       }
     }
   }
@@ -92,7 +91,7 @@ class Victims {
       this.counts[what]++;
       this.facts.push({ kind: 'strike', ms: Date.now(), launcher: name, what });
       if (what === 'SIGSTOP') await this.#pause(launcher);
-      else if (what === 'SIGQUIT') await this.#takeOver(launcher);
+      else if (what === 'SIGQUIT') await this.start(name, { replaces: launcher });
       else {
         await (what === 'SIGKILL' ? launcher.kill() : launcher.stop());
         await this.#wait(0, 4_000);
@@ -107,13 +106,6 @@ class Victims {
     launcher.pause();
     await this.#wait(5_000, 45_000);
     launcher.resume();
-  }
-
-  /** The new process makes the old one end by SIGQUIT. Both have the same port. */
-  async #takeOver(launcher: LauncherProcess): Promise<void> {
-    await this.start(launcher.name, { takesOver: launcher });
-    await expect.poll(() => launcher.isRunning).toBe(false);
-    await this.launchers.get(launcher.name)?.whenReady();
   }
 
   async #wait(leastMs: number, mostMs: number): Promise<void> {

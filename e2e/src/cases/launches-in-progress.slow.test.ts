@@ -37,7 +37,7 @@ it('an upgrade of three launchers and an outage of ZooKeeper throw no instance a
   const served = Promise.all([...underWay, ...waiting].map((id) => useOnce(zuul, id)));
   const upgraded = (async () => {
     for (const old of launchers) {
-      const next = await get().launch(setup, { name: `${old.name}-next`, takesOver: old });
+      const next = await get().launch(setup, { name: `${old.name}-next`, replaces: old });
       await next.whenLogged(/Service started/);
     }
     get().zookeeper.pause();

@@ -32,7 +32,7 @@ export function resumeCases(get: () => OpenStackHarness): void {
   describe('a launcher that continues the launches of another', () => {
     for (const step of KILL_STEPS)
       it(`killed while ${step.name}, uses all their servers`, () => continueAfter(step, kill, get()), TEST_MS);
-    it('that it takes over, uses all their servers', () => continueAfter(HALFWAY, takeOver, get()), TEST_MS);
+    it('that it replaces, uses all their servers', () => continueAfter(HALFWAY, replaceByQuit, get()), TEST_MS);
   });
 }
 
@@ -42,8 +42,8 @@ const kill: Replace = async (harness, setup, old) => {
   await harness.launch(setup, { name: 'successor' });
 };
 
-const takeOver: Replace = async (harness, setup, old) => {
-  await harness.launch(setup, { name: 'successor', takesOver: old });
+const replaceByQuit: Replace = async (harness, setup, old) => {
+  await harness.launch(setup, { name: 'successor', replaces: old });
 };
 
 async function continueAfter(step: KillStep, replace: Replace, harness: OpenStackHarness): Promise<void> {

@@ -18,8 +18,6 @@ export interface CommonArguments {
   readonly stateDir: string | undefined;
   /** Time limit of a stop for work in progress; `Infinity`: no limit. */
   readonly drainTimeoutMs: number;
-  /** Id of the process whose place this one takes; `undefined`: none. */
-  readonly takeOver?: number | undefined;
 }
 
 /** The command line asks for a text, such as the help, instead of running. */
@@ -96,7 +94,6 @@ export const COMMON_TO_ARGV: ArgumentsToArgv<CommonArguments> = {
   webapp: ({ webapp }) => (webapp ? [] : ['--no-webapp']),
   stateDir: ({ stateDir }) => (stateDir === undefined ? [] : ['--state-dir', stateDir]),
   drainTimeoutMs: ({ drainTimeoutMs: ms }) => (ms === Infinity ? [] : ['--drain-timeout', String(ms / 1000)]),
-  takeOver: ({ takeOver }) => (takeOver === undefined ? [] : ['--take-over', String(takeOver)]),
 };
 
 /** Expands `~` and makes the path absolute. */
@@ -117,19 +114,18 @@ export function serviceOptions<Args extends CommonArguments>(line: CommandLine<A
 }
 
 function createParser<Args extends CommonArguments>(line: CommandLine<Args>, argv: readonly string[]) {
-  const refused = Object.keys(line.refused).map((name): [string, Options] => [name, { type: 'boolean', hidden: true }]);
   return yargs([...argv])
     .scriptName(line.name)
     .usage(`$0 [options]\n\n${line.does}`)
     .parserConfiguration({ 'duplicate-arguments-array': false })
-    .options({ ...commonOptions(line.pidFile), ...line.options, ...Object.fromEntries(refused) })
+    .options({ ...commonOptions(line.pidFile), ...line.options })
     .help('help')
     .alias('h', 'help')
     .version(false)
     .option('version', { type: 'boolean', describe: 'show the version' })
     .strict()
     .exitProcess(false)
-    .wrap(100);
+    .wrap(Math.min(100, process.stdout.columns || 80));
 }
 
 /** Completes abbreviated long options. @throws UsageError for an ambiguous one */
@@ -137,20 +133,19 @@ function expandOptions<Args extends CommonArguments>(line: CommandLine<Args>, ar
   const options = serviceOptions(line);
   const negated = Object.keys(options).filter((name) => options[name]?.default === true);
   const known = [...Object.keys(options), ...negated.map((name) => `no-${name}`)];
-  const refused = Object.keys(line.refused).flatMap((name) => [name, `no-${name}`]);
   return argv.map((word) => {
-    if (refused.includes(word.slice(2))) return word;
     const expanded = expandOption(word, [known]);
     if ('ambiguous' in expanded) throw new UsageError(ambiguousOptionText(word, expanded.ambiguous));
     return expanded.word;
   });
 }
 
-function checkRefused(refused: Readonly<Record<string, string>>, parsed: ParsedOptions): void {
-  for (const [name, reason] of Object.entries(refused)) {
-    const value = parsed[name];
-    if (value !== undefined)
-      throw new UsageError(`--${value === false ? 'no-' : ''}${name} is not supported: ${reason}`);
+/** @throws UsageError for an option of the original, or of an earlier version, that there is not */
+function checkRefused(refused: Readonly<Record<string, string>>, words: readonly string[]): void {
+  for (const word of words) {
+    const [option, name = ''] = /^--(?:no-)?([^=]+)/.exec(word) ?? [];
+    const reason = refused[name];
+    if (reason !== undefined) throw new UsageError(`${option} is not supported: ${reason}`);
   }
 }
 
@@ -187,6 +182,7 @@ export async function parseCommandLine<Args extends CommonArguments>(
   words: readonly string[],
   context: ParseContext,
 ): Promise<Args | PrintAndExit> {
+  checkRefused(line.refused, words);
   const argv = expandOptions(line, words);
   const parser = createParser(line, argv).fail((message: string | null, error: Error | undefined) => {
     throw new UsageError(message ?? error?.message ?? 'unknown option');
@@ -197,6 +193,5 @@ export async function parseCommandLine<Args extends CommonArguments>(
   });
   if (parsed['version'] === true) return { print: `Nodepool version: ${context.version}` };
   if (parsed['help'] === true || printed !== '') return { print: printed };
-  checkRefused(line.refused, parsed);
   return line.toArguments(toCommonArguments(parsed, context), parsed);
 }

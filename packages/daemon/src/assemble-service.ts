@@ -17,7 +17,6 @@ import { logConfigWarnings } from './log-config-warnings.js';
 import type { ServiceContext } from './program.js';
 import { WEBAPP_NAMES, type WebappKey } from './reloader.js';
 import type { DaemonRuntime } from './runtime.js';
-import { takeOver } from './take-over.js';
 import { DaemonService } from './service.js';
 import type { ServiceMetrics } from './web/metrics-route.js';
 
@@ -77,7 +76,7 @@ export async function assembleService<Args extends CommonArguments>(
     },
   });
   try {
-    await listen(service, context, plan, zk);
+    await service.listen();
     return service;
   } catch (error) {
     await zk.close();
@@ -91,19 +90,6 @@ function useOf(webapp: keyof typeof WEBAPP_NAMES, args: CommonArguments) {
   return { serves: args.webapp ? WEBAPP_NAMES[webapp] : undefined, imagesOnly: webapp === 'builderWebapp' };
 }
 
-/** Opens the port, after the process that has it if this one is to replace that. */
-async function listen<Args extends CommonArguments>(
-  service: DaemonService,
-  { args, clock, logger }: ServiceContext<Args>,
-  { commandLine }: ServicePlan<Args>,
-  zk: ZooKeeperConnection,
-): Promise<void> {
-  const { takeOver: pid, configFile } = args;
-  const serves = pid !== undefined && (await takeOver(pid, { commandLine, configFile, zk, clock, logger }));
-  await service.listen();
-  if (serves) serves();
-}
-
 /** Searches drivers beside the configuration, then beside the program, then among the global packages. */
 function createRegistry(configFile: string, programDir: string): DriverRegistry {
   return createDriverRegistry({
@@ -112,16 +98,10 @@ function createRegistry(configFile: string, programDir: string): DriverRegistry 
   });
 }
 
-/** @throws ConfigError for a take-over */
 async function startEmbedded(
   { args, env, logger }: ServiceContext<CommonArguments>,
   config: Config,
 ): Promise<EmbeddedZooKeeper> {
-  if (args.takeOver !== undefined)
-    throw new ConfigError(
-      `--take-over needs zookeeper-servers in ${config.file}: the embedded server would be away while it changes hands; ` +
-        'restart the process instead',
-    );
   const { startEmbeddedZooKeeper } = await import('./embedded-zookeeper.js');
   const stateDir = stateDirOf({ stateDir: args.stateDir, env });
   return startEmbeddedZooKeeper(stateDir, config.zookeeper, logger.child({}, 'zk'));

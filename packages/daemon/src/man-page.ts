@@ -6,7 +6,7 @@ const SIGNALS = [
     'TERM, INT, USR1',
     'Accepts no new work, finishes work in progress within --drain-timeout, and exits with status 0.',
   ],
-  ['QUIT', 'Stops at once, and leaves work in progress to another process, such as one started with --take-over.'],
+  ['QUIT', 'Stops at once, and leaves work in progress to another process, such as the next one.'],
   ['one of these again', 'Exits immediately with status 0.'],
   ['HUP', 'Reloads the configuration; work in progress continues.'],
   ['USR2', 'Writes the state to the debug log and starts a CPU profile; the next USR2 writes the profile.'],
@@ -20,7 +20,7 @@ const STATUSES = [
 
 /** Placeholders for the values of options; others use N. */
 const VALUES: Readonly<Record<string, string>> = {
-  ...{ c: 'FILE', s: 'FILE', l: 'FILE', p: 'FILE', 'state-dir': 'DIR', 'drain-timeout': 'SECONDS', 'take-over': 'PID' },
+  ...{ c: 'FILE', s: 'FILE', l: 'FILE', p: 'FILE', 'state-dir': 'DIR', 'drain-timeout': 'SECONDS' },
 };
 
 /** Generates the man page of a service from the options of its `--help`. */

@@ -110,8 +110,7 @@ export async function runProcess<Args extends CommonArguments>(
   let pidFile: PidFile | undefined;
   let service: DaemonService | undefined;
   try {
-    const holdsPidFile = !args.foreground;
-    if (holdsPidFile && args.takeOver === undefined) pidFile = await takePidFile(args.pidFile);
+    if (!args.foreground) pidFile = await takePidFile(args.pidFile);
     const [watcher, hostname] = await Promise.all([watchFiles(args, logger, () => service), fullHostname()]);
     service = await program.createService({
       args,
@@ -123,7 +122,6 @@ export async function runProcess<Args extends CommonArguments>(
       hostname,
       profileDirs: profileDirs(args, logFile, tmpdir()),
     });
-    if (holdsPidFile) pidFile ??= await takePidFile(args.pidFile);
     startInBackground(service, logging);
     void watcher.check(); // includes the files of providers and the certificate now
     const manager = new ServiceManager({

@@ -70,8 +70,7 @@ export async function runProgram<Args extends CommonArguments>(
     if ('print' in args) await printText(args.print);
     else if (args.foreground || isDaemon(process.env)) await start(program, args);
     else {
-      if (args.takeOver === undefined)
-        await waitForPidFile(args.pidFile, systemClock, (pid) => reportWait(commandLine.name, args.pidFile, pid));
+      await waitForPidFile(args.pidFile, systemClock, (pid) => reportWait(commandLine.name, args.pidFile, pid));
       await detach(process.argv[1] ?? '', daemonArgv(commandLine, args));
     }
   } catch (error) {

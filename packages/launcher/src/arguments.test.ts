@@ -59,8 +59,7 @@ describe('command line of nodepool-launcher', () => {
     [['-c', ''], /^-c needs a value$/],
     [['--state-dir='], /^--state-dir needs a value$/],
     [['--drain-timeout', 'soon'], /--drain-timeout/],
-    [['--take-over', '1'], /--take-over needs the id of a running launcher, a number above 1$/],
-    [['--take-over', 'old'], /--take-over needs the id of a running launcher/],
+    [['--take-over', '4711'], /--take-over.*QUIT/],
     [['--repl'], /--repl is not supported/],
     [['--no-launches'], /max-servers: 0/],
     [['--no-deletes'], /--no-deletes is not supported/],
@@ -84,7 +83,6 @@ const OPTIONS = {
   stateDir: ['--state-dir', 'state'],
   drainTimeoutMs: ['--drain-timeout', '1.5'],
   announceLegacy: ['--announce-legacy'],
-  takeOver: ['--take-over', '4711'],
 };
 
 async function repeated(argv: readonly string[]) {

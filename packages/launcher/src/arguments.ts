@@ -1,7 +1,6 @@
 import {
   COMMON_TO_ARGV,
   parseCommandLine,
-  UsageError,
   type CommandLine,
   type CommonArguments,
   type ParseContext,
@@ -20,11 +19,6 @@ export const COMMAND_LINE: CommandLine<LauncherArguments> = {
   does: 'Serves node requests found in ZooKeeper.',
   pidFile: '/var/run/nodepool/nodepool.pid',
   options: {
-    'take-over': {
-      type: 'number',
-      requiresArg: true,
-      describe: 'id of the running launcher whose place to take once this one is ready',
-    },
     'announce-legacy': {
       type: 'boolean',
       default: false,
@@ -35,23 +29,17 @@ export const COMMAND_LINE: CommandLine<LauncherArguments> = {
     repl: 'there is no console; use /healthz, SIGUSR2 or node --inspect',
     launches: 'set max-servers: 0 on the pools that must not launch',
     deletes: 'deletions cannot be switched off',
+    'take-over': 'end the running launcher by the signal QUIT, and start this one: launches continue',
   },
   toArguments: (common, parsed) => ({
     ...common,
     announceLegacy: parsed['announce-legacy'] === true,
-    takeOver: pidOf(parsed['take-over']),
   }),
   toArgv: {
     ...COMMON_TO_ARGV,
     announceLegacy: ({ announceLegacy }) => (announceLegacy ? ['--announce-legacy'] : []),
   },
 };
-
-function pidOf(value: unknown): number | undefined {
-  if (value === undefined) return undefined;
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value > 1) return value;
-  throw new UsageError('--take-over needs the id of a running launcher, a number above 1');
-}
 
 /**
  * Parses the command line.
