@@ -65,6 +65,8 @@ const UNTRUSTED_BYTES = 16 * 1024;
 
 const COMMAND = /^[a-z]{4}$/;
 
+const NO_SESSION = { timeoutMs: 0, id: 0n, password: Buffer.alloc(16) };
+
 /** Stream of a connection; without a network it has no address. */
 export type ClientStream = Duplex & Partial<Pick<Socket, 'remoteAddress' | 'remotePort'>>;
 
@@ -135,6 +137,12 @@ export class ClientConnection implements ModelConnection {
     this.phase = 'connected';
     if (this.trusted) this.cancelDeadline?.();
     this.queue((writer) => encodeConnectResponse(writer, session, request.hasReadOnlyFlag));
+  }
+
+  /** Says that a session has ended, and ends the connection. */
+  refuseSession(request: ConnectRequest): void {
+    this.sendConnectResponse(NO_SESSION, request);
+    this.endWhenSent();
   }
 
   sendReply(xid: number, reply: Reply): void {

@@ -20,7 +20,6 @@ const PASSWORD_BYTES = 16;
 const CLOSING_MS = 5_000;
 /** Bytes waiting for the disk beyond which no requests are read. */
 const MAX_PENDING_BYTES = 16 * 1024 * 1024;
-const NO_SESSION = { timeoutMs: 0, id: 0n, password: Buffer.alloc(PASSWORD_BYTES) };
 /** Requests that run in slices, as they may take long. */
 const LONG = new Set<Request['op']>(['multi', 'setWatches', 'closeSession']);
 const NEEDS_NO_LOGIN = new Set<Request['op']>(['ping', 'closeSession']);
@@ -112,7 +111,8 @@ export class Dispatcher implements ConnectionHandler {
       // The client saw data that this server lacks: the data directory was lost or replaced.
       const zxids = { clientZxid: request.lastZxidSeen, serverZxid: store.model.lastZxid };
       this.logger.warn('Rejected client: it has seen a later state', { client: connection.address, ...zxids });
-      connection.close('the client is ahead of this server');
+      if (request.sessionId === 0n) connection.close('the client is ahead of this server');
+      else connection.refuseSession(request); // so that it begins another one, with nothing seen
       return;
     }
     if (request.sessionId === 0n) {
@@ -242,8 +242,7 @@ export class Dispatcher implements ConnectionHandler {
   private attach(store: ServedStore, connection: ClientConnection, request: ConnectRequest, now: Moment): void {
     const attached = store.model.attach(connection, request, now);
     if (attached === undefined) {
-      connection.sendConnectResponse(NO_SESSION, request);
-      connection.endWhenSent();
+      connection.refuseSession(request);
       return;
     }
     const { session, replaced } = attached;

@@ -82,6 +82,16 @@ describe('startEmbeddedServer', () => {
     expect(client.session.id).toBe(0n);
   });
 
+  it('ends the session of a client that has seen a later state, so that it begins another one at once', async () => {
+    const server = await start();
+    const { session } = await open(server);
+
+    const client = await open(server, { session, lastZxidSeen: 1000 });
+    await client.until(() => client.isClosed);
+
+    expect(client.session).toMatchObject({ id: 0n, timeoutMs: 0 });
+  });
+
   it('answers an unknown session and a wrong password with the empty session', async () => {
     const server = await start();
     const known = await open(server);
