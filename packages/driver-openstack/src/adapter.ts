@@ -261,7 +261,7 @@ export class OpenStackAdapter implements Adapter<OpenStackInstance, OpenStackLab
 
   async #makeOrder(order: CreateOrder<OpenStackLabel, OpenStackPool>): Promise<ServerOrder> {
     const made = await serverOrder(order, this.#config, this.#facts);
-    const isFull = (zone: string | null): boolean => this.#capacity.isFull(zone, made.flavorId);
+    const isFull = (zone: string | null): boolean => this.#capacity.isFull({ ...made, zone });
     const zone = isFull(order.az) ? zoneFor(order, await this.getAZs(), isFull) : order.az;
     return { ...made, zone: zone ?? undefined };
   }

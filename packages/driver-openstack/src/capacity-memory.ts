@@ -1,9 +1,19 @@
 import { steadyNow, type Clock } from '@nodepool/zk-protocol';
+import type { ServerOrder } from './client/compute.js';
 
 /** How long a zone without capacity is skipped. */
 const MEMORY_MS = 60_000;
 
-/** Tracks recent capacity errors by zone and flavor. */
+/** What decides whether there is capacity for a server. Small, as core stores the state that holds it. */
+export interface ServerPlace {
+  /** `null`: the cloud chooses the zone. */
+  readonly zone: string | null;
+  readonly flavorId: string;
+  /** A network may be out of addresses. */
+  readonly networks: ServerOrder['networks'];
+}
+
+/** Tracks recent capacity errors. */
 export class CapacityMemory {
   readonly #clock: Clock;
   readonly #full = new Map<string, { readonly untilMs: number; readonly why: string }>();
@@ -12,30 +22,30 @@ export class CapacityMemory {
     this.#clock = clock;
   }
 
-  /** Records a capacity error. @param zone - `null`: the cloud chose the zone @param why - in the words of the cloud */
-  noteFull(zone: string | null, flavorId: string, why: string): void {
+  /** Records a capacity error. @param why - in the words of the cloud */
+  noteFull(place: ServerPlace, why: string): void {
     const now = steadyNow(this.#clock);
     for (const [key, { untilMs }] of this.#full) if (untilMs <= now) this.#full.delete(key);
-    this.#full.set(keyOf(zone, flavorId), { untilMs: now + MEMORY_MS, why });
+    this.#full.set(keyOf(place), { untilMs: now + MEMORY_MS, why });
   }
 
   /** Records a success. */
-  noteRoom(zone: string | null, flavorId: string): void {
-    this.#full.delete(keyOf(zone, flavorId));
+  noteRoom(place: ServerPlace): void {
+    this.#full.delete(keyOf(place));
   }
 
   /** Whether there was a recent capacity error. */
-  isFull(zone: string | null, flavorId: string): boolean {
-    return this.whyFull(zone, flavorId) !== undefined;
+  isFull(place: ServerPlace): boolean {
+    return this.whyFull(place) !== undefined;
   }
 
   /** The recent capacity error; `undefined`: there was none. */
-  whyFull(zone: string | null, flavorId: string): string | undefined {
-    const found = this.#full.get(keyOf(zone, flavorId));
+  whyFull(place: ServerPlace): string | undefined {
+    const found = this.#full.get(keyOf(place));
     return found && found.untilMs > steadyNow(this.#clock) ? found.why : undefined;
   }
 }
 
-function keyOf(zone: string | null, flavorId: string): string {
-  return JSON.stringify([zone, flavorId]);
+function keyOf({ zone, flavorId, networks }: ServerPlace): string {
+  return JSON.stringify([zone, flavorId, networks]);
 }

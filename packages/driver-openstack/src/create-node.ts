@@ -17,7 +17,7 @@ import {
   type StateMachine,
   type Step,
 } from '@nodepool/core';
-import type { CapacityMemory } from './capacity-memory.js';
+import type { CapacityMemory, ServerPlace } from './capacity-memory.js';
 import type { OpenStackClient } from './client/client.js';
 import type { Server, ServerOrder } from './client/compute.js';
 import { isOpenStackError } from './client/errors.js';
@@ -49,12 +49,6 @@ export type CreateState =
   | { readonly name: 'attaching-floating-ip'; readonly externalId: string; readonly server: Server }
   | FloatingIpState
   | { readonly name: 'reading-host-keys'; readonly externalId: string; readonly server: Server };
-
-/** What decides whether there is capacity for a server. Small, as core stores the state that holds it. */
-interface ServerPlace {
-  readonly zone: string | null;
-  readonly flavorId: string;
-}
 
 interface FloatingIpState {
   readonly name: 'waiting-for-floating-ip';
@@ -154,17 +148,17 @@ async function submitOrder(
   run: Run,
 ): Promise<CreateStep> {
   const { capacity, client, facts } = context;
-  const zone = order.zone ?? null;
+  const place = placeOf(order);
   // A retry means that no other provider can serve the request, so ask the cloud in any case.
-  const whyFull = context.order.attempt === 1 ? capacity.whyFull(zone, order.flavorId) : undefined;
+  const whyFull = context.order.attempt === 1 ? capacity.whyFull(place) : undefined;
   if (whyFull !== undefined) {
-    const what = `flavor ${order.flavorId} in zone "${zone ?? 'any'}"`;
+    const what = `flavor ${order.flavorId} in zone "${place.zone ?? 'any'}" with these networks`;
     return failed(new CapacityError(`the cloud recently had no capacity for ${what}: ${whyFull}`));
   }
   try {
     const externalId = await client.compute.createServer(order, run.signal);
     if (externalId === undefined) return goto({ name: 'looking-for-lost-answer', order });
-    return goto({ name: 'waiting-for-server', externalId, place: { zone, flavorId: order.flavorId } });
+    return goto({ name: 'waiting-for-server', externalId, place });
   } catch (error) {
     if (!isOpenStackError(error) || error.kind === 'rate') throw error;
     if (error.kind === 'unavailable') {
@@ -173,7 +167,7 @@ async function submitOrder(
       );
       return goto({ name: 'looking-for-lost-answer', order, error: error.message });
     }
-    if (error.kind === 'capacity') capacity.noteFull(zone, order.flavorId, error.message);
+    if (error.kind === 'capacity') capacity.noteFull(place, error.message);
     if (isOutdated(error) && !isSecondTry) {
       run.logger.warn('The cloud does not know a flavor, image, network, zone, key pair or group; reading them again', {
         error,
@@ -183,6 +177,10 @@ async function submitOrder(
     }
     throw misnamed(error) ?? error;
   }
+}
+
+function placeOf({ zone, flavorId, networks }: ServerOrder): ServerPlace {
+  return { zone: zone ?? null, flavorId, networks };
 }
 
 /** Whether a cached zone, flavor, image or network may no longer exist, or no longer be the only one of its name. */
@@ -205,8 +203,7 @@ async function adopt(
   );
   const present = ours.filter((server) => !isGoing(server));
   const found = present.find(({ status }) => status !== 'ERROR') ?? present[0];
-  const place = lost && { zone: lost.zone ?? null, flavorId: lost.flavorId };
-  return found && goto({ name: 'waiting-for-server', externalId: found.id, place });
+  return found && goto({ name: 'waiting-for-server', externalId: found.id, place: lost && placeOf(lost) });
 }
 
 /** The start may have been made by a launcher that is gone. */
@@ -246,12 +243,12 @@ async function waitForServer(
     // Lists of some clouds omit the fault.
     const fault = server.fault ?? (await client.compute.server(externalId, run.signal))?.fault;
     const kind = kindOfText(fault ?? '');
-    if (place && kind === 'capacity') capacity.noteFull(place.zone, place.flavorId, fault ?? '');
+    if (place && kind === 'capacity') capacity.noteFull(place, fault ?? '');
     if (kind === 'not-found') context.facts.flush();
     return failed(errorOfFault(name, externalId, fault));
   }
   if (server.status !== 'ACTIVE') return wait();
-  if (place) capacity.noteRoom(place.zone, place.flavorId);
+  if (place) capacity.noteRoom(place);
   if (await context.needsFloatingIp(server)) return goto({ name: 'attaching-floating-ip', externalId, server });
   if (isStarted === true) return started(server, context);
   return reachable(server, context, run);

@@ -43,8 +43,9 @@ const LASTING: [string, minutes: number, begin: (clock: VirtualClock) => () => u
     1,
     (clock) => {
       const memory = new CapacityMemory(clock);
-      memory.noteFull('az1', 'small', 'No valid host was found.');
-      return () => memory.isFull('az1', 'small');
+      const place = { zone: 'az1', flavorId: 'small', networks: 'auto' } as const;
+      memory.noteFull(place, 'No valid host was found.');
+      return () => memory.isFull(place);
     },
   ],
   [
