@@ -2,6 +2,7 @@ import type { FoundCondition } from '@nodepool/core';
 import { imageConditions, newCondition, unservedImageConditions, type ConditionTypes } from '@nodepool/core/service';
 import type { Builder } from './builder.js';
 import { isConfigured } from './plan/unserved-images.js';
+import type { DatabaseProblem } from './context/images-database.js';
 import type { IdProblem } from './context/unique-builder.js';
 import type { WaitingWork } from './plan/waiting-records.js';
 
@@ -41,10 +42,13 @@ export const CONDITIONS = {
   FilesOfAnotherDatabase: {
     ...{ kind: 'builder', severity: 'error' },
     meaning:
-      'the database does not know builds in images-dir, which belong to another one; the builder starts no work and deletes nothing',
-    reasons: { Unknown: 'the chroot is wrong, or the data of ZooKeeper was lost or replaced' },
+      'the database does not know builds in images-dir, which belong to another one or to a newer copy; the builder starts no work and deletes nothing',
+    reasons: {
+      Unknown: 'the chroot is wrong, or the data of ZooKeeper was lost or replaced',
+      OlderCopy: 'an older copy of the database was put back, which lacks builds that were made since',
+    },
     nextStep:
-      'correct zookeeper-servers (chroot), or restore the data; for a new database: nodepool image-files adopt, or forget',
+      'correct zookeeper-servers (chroot), or restore the data; for a new database or an older copy: nodepool image-files adopt, or forget',
   },
   UploadFails: {
     ...{ kind: 'image', severity: 'warning' },
@@ -66,7 +70,7 @@ export function builderConditions(builder: Builder, hostname: string, nowMs: num
   const images = imageConditions(config.diskimages.values(), tree.images, nowMs);
   return [
     ...unservedImageConditions(config),
-    ...(databaseProblem === undefined ? [] : [otherDatabase(hostname, databaseProblem)]),
+    ...(databaseProblem ? [otherDatabase(hostname, databaseProblem)] : []),
     ...(idProblem ? [idNotHeld(hostname, idProblem)] : []),
     // an image that was never built is being built now, or reported below as blocked
     ...images.filter(({ reason }) => reason !== 'NeverBuilt'),
@@ -83,11 +87,13 @@ function idNotHeld(name: string, problem: IdProblem): FoundCondition {
   });
 }
 
-function otherDatabase(name: string, message: string): FoundCondition {
+function otherDatabase(name: string, { reason, message }: DatabaseProblem): FoundCondition {
   return newCondition(CONDITIONS, 'FilesOfAnotherDatabase', {
-    ...{ name, reason: 'Unknown', message },
+    ...{ name, reason, message },
     nextStep:
-      'correct zookeeper-servers (chroot), or restore the data of ZooKeeper; for a new database, on this machine: ' +
+      (reason === 'OlderCopy'
+        ? 'restore the newest data of ZooKeeper; to use the older copy, on this machine: '
+        : 'correct zookeeper-servers (chroot), or restore the data of ZooKeeper; for a new database, on this machine: ') +
       'nodepool image-files adopt (or forget, which deletes them)',
   });
 }

@@ -12,7 +12,7 @@ import { lastBuildMs, unfinishedAfter, readyBuilds } from '@nodepool/core/servic
 import { ActivityReport, describeActivity, type FailuresOf } from './activity.js';
 import { Builds, type BuildStatus } from './build/build-queue.js';
 import { failedToImageWork, type FailedWork } from './context/failed-work.js';
-import { ImagesDatabase } from './context/images-database.js';
+import { ImagesDatabase, type DatabaseProblem } from './context/images-database.js';
 import { removeLeftovers } from './tool/leftovers.js';
 import { BuilderIdLock, type IdProblem } from './context/unique-builder.js';
 import type { ImageWork } from '@nodepool/core/service';
@@ -78,7 +78,7 @@ export class Builder {
     if (!this.#parts) missing.push('builder is starting');
     else if (!this.#tree.ready) missing.push('images are not known');
     if (this.idProblem) missing.push('another builder may have its id');
-    if (this.databaseProblem !== undefined) missing.push('images-dir belongs to another database');
+    if (this.databaseProblem) missing.push('images-dir belongs to another database, or a newer one');
     return missing;
   }
 
@@ -88,7 +88,7 @@ export class Builder {
   }
 
   /** Why the files in `images-dir` do not belong to the database, if they do not. */
-  get databaseProblem(): string | undefined {
+  get databaseProblem(): DatabaseProblem | undefined {
     return this.#database?.problem;
   }
 
@@ -238,6 +238,7 @@ export class Builder {
       databaseId: () => this.databaseId,
       holdsId: () => this.#id?.held === true && this.#database?.isOwn === true,
       ownsFiles: async () => (await this.#database?.check()) === true,
+      noteBuild: async () => this.#database?.noteBuild(),
       activityChanged: () => this.#report.soon(),
       workEnded: () => {
         this.#report.soon();
@@ -351,7 +352,7 @@ function workOf(
     toImageWork(progress, hostname, nowMs, expectedMs(progress.image)),
   );
   const failed = [...failedBuilds, ...builder.failingUploads].map((one) => failedToImageWork(one, hostname, nowMs));
-  const unbuilt = unbuiltImages(builder.config, builder.databaseProblem ?? builder.idProblem?.message, nowMs);
+  const unbuilt = unbuiltImages(builder.config, (builder.databaseProblem ?? builder.idProblem)?.message, nowMs);
   const waiting = [...unbuilt, ...builder.waiting].map((one) => waitingToWork(one, hostname));
   return [...running, ...failed, ...waiting];
 }

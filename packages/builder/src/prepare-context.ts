@@ -14,7 +14,7 @@ import { findSandbox } from './tool/sandbox.js';
 /** What of the context changes while the builder runs. */
 type LiveContext = Pick<
   BuilderContext,
-  'tree' | 'config' | 'databaseId' | 'holdsId' | 'ownsFiles' | 'activityChanged' | 'workEnded'
+  'tree' | 'config' | 'databaseId' | 'holdsId' | 'ownsFiles' | 'noteBuild' | 'activityChanged' | 'workEnded'
 >;
 
 /**

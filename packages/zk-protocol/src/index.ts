@@ -168,7 +168,7 @@ export type { AcquireOptions, LockHolder, ZkLockOptions } from './recipes/lock.j
 export { ZkLock } from './recipes/lock.js';
 export { Election } from './recipes/election.js';
 export { ensureDatabaseId, readDatabaseId } from './recipes/database-id.js';
-export { readDatabaseMark, writeDatabaseMark } from './recipes/database-mark.js';
+export { isOlderCopy, readDatabaseMark, writeDatabaseMark } from './recipes/database-mark.js';
 export type { DatabaseMark, DatabaseOrder } from './recipes/database-mark.js';
 export { removeControl, storeControl, storeRecord } from './recipes/store-control.js';
 export { LockLostError, LockTimeoutError } from './recipes/errors.js';

@@ -48,6 +48,7 @@ export class BuildRecords {
     const build = { ...begun, raw: { ...begun.raw, [BUILD_REASON_KEY]: why } };
     await zk.ensurePath(buildsPath(this.#image.name));
     await zk.create(buildPath(build.image, build.id), encodeBuild(build));
+    await this.#context.noteBuild();
     return build;
   }
 

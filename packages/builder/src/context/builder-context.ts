@@ -24,6 +24,8 @@ export interface BuilderContext {
   readonly holdsId: () => boolean;
   /** Asks ZooKeeper whether the files in `imagesDir` belong to this database; call it before any is deleted. */
   readonly ownsFiles: () => Promise<boolean>;
+  /** Called after the record of a build was made: an older copy of the database lacks it. */
+  readonly noteBuild: () => Promise<void>;
   /** Lasting id of this builder. */
   readonly builderId: string;
   /** Where images and their logs go; both exist. */

@@ -1,6 +1,12 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ensureDatabaseId, readDatabaseMark, systemClock, writeDatabaseMark } from '@nodepool/zk-protocol';
+import {
+  ensureDatabaseId,
+  readDatabaseMark,
+  requestBuild,
+  systemClock,
+  writeDatabaseMark,
+} from '@nodepool/zk-protocol';
 import type { Clock } from '@nodepool/zk-protocol';
 import { expect, it, vi } from 'vitest';
 import { builderConditions } from '../builder-conditions.js';
@@ -88,7 +94,7 @@ it('the order to adopt records the builds, which are uploaded without another bu
   );
   expect(of.happened.filter((text) => text.startsWith('built'))).toHaveLength(builds);
   expect(conditionOf(builder)).toBeUndefined();
-  expect(await readDatabaseMark(of.imagesDir)).toEqual({ id, order: undefined });
+  expect(await readDatabaseMark(of.imagesDir)).toMatchObject({ id, order: undefined });
   const [adopted] = [...(builder.tree.images.get('debian')?.builds.values() ?? [])];
   expect(adopted).toMatchObject({ state: 'ready', formats: ['qcow2'], builderId: builder.id, username: 'zuul' });
   expect((await of.cloudImages()).map(({ metadata }) => metadata['nodepool_database_id'])).toContain(id);
@@ -115,5 +121,35 @@ it('files from before the first mark belong to a database that knows one of them
   await of.builder({ clock: hurried });
 
   await vi.waitFor(async () => expect(await of.files()).not.toContain(left), WAIT);
-  expect(await readDatabaseMark(of.imagesDir)).toEqual({ id, order: undefined });
+  expect(await readDatabaseMark(of.imagesDir)).toMatchObject({ id, order: undefined });
+});
+
+// Ends: FilesOfAnotherDatabase OlderCopy
+it('with an older copy of its database no file of a later build is deleted, until an order says what to do', async () => {
+  const of = await startWorld({ diskimages: DEBIAN });
+  const first = await of.builder();
+  await whenReady(of, 1, WAIT);
+  await first.stop();
+  await first.join();
+  const copy = await of.copyData();
+  const second = await of.builder();
+  await requestBuild(of.zk, 'debian');
+  await vi.waitFor(() => expect(of.states('debian').builds).toEqual(['ready', 'ready']), WAIT);
+  await second.stop();
+  await second.join();
+  const files = await of.files();
+
+  await of.loseData(copy);
+
+  const builder = await of.builder({ clock: hurried });
+  await vi.waitFor(() => expect(conditionOf(builder)).toMatchObject({ reason: 'OlderCopy' }), WAIT);
+  expect(conditionOf(builder)?.message).toMatch(/^1 of 2 builds .* which is an older copy, so it deletes none of them/);
+  await new Promise((resolve) => setTimeout(resolve, 1_000)); // several sweeps
+  expect(await of.files()).toEqual(files);
+
+  const id = await ensureDatabaseId(of.zk);
+  await writeDatabaseMark(of.imagesDir, { id, order: 'adopt' });
+
+  await vi.waitFor(() => expect(conditionOf(builder)).toBeUndefined(), WAIT);
+  await vi.waitFor(() => expect(builder.tree.images.get('debian')?.builds.size).toBe(2), WAIT);
 });

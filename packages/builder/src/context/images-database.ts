@@ -4,6 +4,7 @@ import {
   buildsPath,
   encodeBuild,
   ensureDatabaseId,
+  isOlderCopy,
   isZooKeeperError,
   newBuild,
   readDatabaseMark,
@@ -14,19 +15,27 @@ import {
 import { imageFile, listBuildFiles, type BuildFiles } from '../files/image-files.js';
 import { readChecksums } from '../files/checksums.js';
 import type { BuilderContext } from './builder-context.js';
+import { builderIdPath } from './unique-builder.js';
 
 /** What an {@link ImagesDatabase} works with. */
 type DatabaseContext = Pick<BuilderContext, 'zk' | 'logger' | 'config' | 'imagesDir' | 'hostname' | 'builderId'>;
 
+/** Why the files in the images directory do not belong to the database. */
+export interface DatabaseProblem {
+  readonly reason: 'Unknown' | 'OlderCopy';
+  readonly message: string;
+}
+
 /**
- * Compares the database with the one to which the images directory belongs. An empty database, or that of another chroot, knows
- * none of the builds there, and would otherwise be the reason to delete them all.
+ * Compares the database with the one to which the images directory belongs. An empty database, that of another chroot, or an older
+ * copy does not know builds there, and would otherwise be the reason to delete them.
  */
 export class ImagesDatabase {
   #id: string | undefined;
-  #problem: string | undefined;
+  #problem: DatabaseProblem | undefined;
   #isChecked = false;
   #connects = 0;
+  #marking: Promise<void> = Promise.resolve();
   readonly #stop = new AbortController();
   readonly #unsubscribe: () => void;
 
@@ -44,7 +53,7 @@ export class ImagesDatabase {
   }
 
   /** Why the files do not belong to this database, if they do not. */
-  get problem(): string | undefined {
+  get problem(): DatabaseProblem | undefined {
     return this.#problem;
   }
 
@@ -64,7 +73,8 @@ export class ImagesDatabase {
     const id = await ensureDatabaseId(zk, this.#stop.signal);
     const mark = await readDatabaseMark(imagesDir);
     const problem = await this.#compare(id, mark);
-    if (problem !== undefined && problem !== this.#problem) logger.error(problem, { directory: imagesDir });
+    if (problem !== undefined && problem.message !== this.#problem?.message)
+      logger.error(problem.message, { directory: imagesDir });
     if (problem === undefined && this.#problem !== undefined)
       logger.info('The images directory belongs to the database');
     this.#id = id;
@@ -83,6 +93,17 @@ export class ImagesDatabase {
     });
   }
 
+  /**
+   * Stores in the database and beside the files that a build was recorded, so that an older copy of the database is found out.
+   * @throws an error if the database is such a copy; an error of ZooKeeper or the file system
+   */
+  async noteBuild(): Promise<void> {
+    const { zk, imagesDir } = this.context;
+    const mark = await readDatabaseMark(imagesDir);
+    if (mark && (await isOlderCopy(zk, mark))) throw new Error('the database is an older copy');
+    await this.#mark({ id: mark?.id ?? this.#id ?? (await ensureDatabaseId(zk)), order: mark?.order });
+  }
+
   stop(): void {
     this.#unsubscribe();
     this.#stop.abort(new Error('the builder stops'));
@@ -96,20 +117,41 @@ export class ImagesDatabase {
   }
 
   /** @returns why the files do not belong to the database, after an order for it was carried out */
-  async #compare(id: string, mark: DatabaseMark | undefined): Promise<string | undefined> {
-    const { imagesDir } = this.context;
-    if (mark?.id === id && mark.order === undefined) return undefined;
+  async #compare(id: string, mark: DatabaseMark | undefined): Promise<DatabaseProblem | undefined> {
+    const { zk, imagesDir } = this.context;
+    const order = mark?.id === id ? mark.order : undefined;
+    const isOlder = mark?.id === id && (await isOlderCopy(zk, mark));
+    if (mark?.id === id && order === undefined && !isOlder) return undefined;
     const builds = [...(await listBuildFiles(imagesDir)).values()];
     const unknown = await this.#withoutRecord(builds);
-    if (mark?.id === id && mark.order === 'adopt') await this.#adopt(unknown);
-    else if (mark?.id !== id && !belongs(mark, builds.length, unknown.length)) {
-      return (
-        `${unknown.length} of ${builds.length} builds in images-dir "${imagesDir}" are not known to the database ${id}` +
-        `${mark ? `; they belong to ${mark.id}` : ''}, so it deletes none of them, and builds and uploads nothing`
-      );
+    if (order === 'adopt') await this.#adopt(unknown);
+    else if (order === undefined && !belongs(mark, builds.length, unknown.length)) {
+      const owner = mark && !isOlder ? `; they belong to ${mark.id}` : '';
+      const why = isOlder ? ', which is an older copy' : owner;
+      return {
+        reason: isOlder ? 'OlderCopy' : 'Unknown',
+        message:
+          `${unknown.length} of ${builds.length} builds in images-dir "${imagesDir}" are not known to the database ${id}` +
+          `${why}, so it deletes none of them, and builds and uploads nothing`,
+      };
     }
-    await writeDatabaseMark(imagesDir, { id, order: undefined });
+    await this.#mark({ id, order: undefined });
     return undefined;
+  }
+
+  /** Writes the mark after a write to the database that an older copy lacks, one at a time. */
+  #mark(mark: Pick<DatabaseMark, 'id' | 'order'>): Promise<void> {
+    const turn = this.#marking.then(() => this.#writeMark(mark));
+    this.#marking = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #writeMark(mark: Pick<DatabaseMark, 'id' | 'order'>): Promise<void> {
+    const { zk, imagesDir, builderId } = this.context;
+    const path = builderIdPath(builderId);
+    await zk.ensurePath(path);
+    const { version } = await zk.setData(path, '');
+    await writeDatabaseMark(imagesDir, { ...mark, lastWrite: { version, path } });
   }
 
   async #withoutRecord(builds: readonly BuildFiles[]): Promise<BuildFiles[]> {
@@ -158,8 +200,8 @@ export class ImagesDatabase {
 }
 
 /**
- * Whether builds belong to a database whose id the directory does not have. Without a mark, as after an upgrade, one known build
- * is enough: the others may be left by a crash. With the mark of another database, as after an import of records, all must be known.
+ * Whether builds belong to a database whose id the directory does not have, or to an older copy. Without a mark, as after an upgrade, one known build
+ * is enough: the others may be left by a crash. With a mark, as after an import of records, all must be known.
  */
 const belongs = (mark: DatabaseMark | undefined, builds: number, unknown: number): boolean =>
   unknown === 0 || (mark === undefined && unknown < builds);

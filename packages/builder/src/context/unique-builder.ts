@@ -50,7 +50,7 @@ export class BuilderIdLock {
     this.#context = context;
     this.#regained = regained;
     this.#identifier = `${hostname} (process ${process.pid})`;
-    this.#lock = new ZkLock(zk, rootOf(context), { clock, identifier: this.#identifier });
+    this.#lock = new ZkLock(zk, builderIdPath(context.builderId), { clock, identifier: this.#identifier });
   }
 
   /** False while another builder may have the same id. */
@@ -72,7 +72,7 @@ export class BuilderIdLock {
   async take(): Promise<void> {
     const { zk, logger, builderId: builder } = this.#context;
     if (!(await this.#lock.acquire({ blocking: false, signal: this.#stop.signal }))) {
-      const holder = (await ZkLock.lockHolder(zk, rootOf(this.#context)))?.identifier ?? 'unknown';
+      const holder = (await ZkLock.lockHolder(zk, builderIdPath(this.#context.builderId)))?.identifier ?? 'unknown';
       const isOwn = holder === this.#identifier; // the session before may live on for a while
       const who = isOwn ? 'The session of this builder before this one' : 'Another builder';
       logger.warn(`${who} has its id; waiting for its end`, { builder, holder });
@@ -174,7 +174,8 @@ export class BuilderIdLock {
   }
 }
 
-const rootOf = ({ builderId }: BuilderIdContext): string => `${ROOT}/${encodeURIComponent(builderId)}`;
+/** The znode of a builder, with the lock on its id. */
+export const builderIdPath = (builderId: string): string => `${ROOT}/${encodeURIComponent(builderId)}`;
 
 /** Context of {@link findForeignBuilds} and {@link waitForForeignBuilds}. */
 interface ForeignBuildContext {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -163,14 +163,18 @@ export class World {
   readonly #ends: (() => Promise<void>)[] = [];
   readonly #logger = listeningLogger((text) => this.said.push(text));
 
-  /** Replaces the server by one without data, on the same port. */
-  async loseData(): Promise<void> {
+  /** Replaces the server by one without data, or with those of a copy, on the same port. */
+  async loseData(dataDir = join(this.dir, 'empty-zk')): Promise<void> {
     const { connectString } = this.server;
     await this.server.close();
-    this.server = await startEmbeddedServer({
-      dataDir: join(this.dir, 'empty-zk'),
-      port: Number(connectString.split(':')[1]),
-    });
+    this.server = await startEmbeddedServer({ dataDir, port: Number(connectString.split(':')[1]) });
+  }
+
+  /** @returns the directory of a copy of ZooKeeper's data */
+  async copyData(): Promise<string> {
+    const copy = join(this.dir, 'copy-zk');
+    await cp(join(this.dir, 'zk'), copy, { recursive: true, filter: (path) => !path.endsWith('.sock') });
+    return copy;
   }
 
   /** Stops the server, so that clients cannot connect. */

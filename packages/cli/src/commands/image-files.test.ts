@@ -59,6 +59,17 @@ describe('nodepool image-files', () => {
     expect(await readDatabaseMark(directory)).toEqual(own);
   });
 
+  it('takes an order when the database is an older copy, which lacks the last write of the builder', async () => {
+    const directory = await builderOf('older');
+    const id = await ensureDatabaseId(get().zk);
+    const lastWrite = { version: 3, path: '/nodepool/builder-ids/gone' };
+    await writeDatabaseMark(directory, { id, order: undefined, lastWrite });
+
+    expect(await get().nodepool('older.yaml', 'image-files', 'adopt')).toMatchObject({ status: 0 });
+
+    expect(await readDatabaseMark(directory)).toMatchObject({ id, order: 'adopt' });
+  });
+
   it('needs a configuration with images-dir', async () => {
     expect(await get().call('image-files', 'adopt')).toMatchObject({
       status: 1,

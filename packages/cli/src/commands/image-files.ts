@@ -1,4 +1,4 @@
-import { ensureDatabaseId, readDatabaseMark, writeDatabaseMark } from '@nodepool/zk-protocol';
+import { ensureDatabaseId, isOlderCopy, readDatabaseMark, writeDatabaseMark } from '@nodepool/zk-protocol';
 import type { DatabaseOrder } from '@nodepool/zk-protocol';
 import { defineCommand, flag, text } from '../command/command.js';
 import { print } from '../command/context.js';
@@ -32,8 +32,8 @@ export const command = defineCommand({
 });
 
 /**
- * `nodepool image-files`: writes an order for the builder of this machine, whose files belong to another database, beside them. The
- * builder carries it out within a minute, or when it starts.
+ * `nodepool image-files`: writes an order for the builder of this machine, whose files belong to another database or a newer copy, beside
+ * them. The builder carries it out within a minute, or when it starts.
  * @returns 1 if it was not confirmed
  * @throws {CliError} there is no `images-dir`, or it cannot be written to
  */
@@ -41,9 +41,12 @@ async function orderImageFiles(context: CliContext, { order, yes }: ImageFilesAr
   const { imagesDir, file } = await loadConnectionConfig(context);
   if (imagesDir === undefined)
     throw new CliError(`${file} has no images-dir: run it with the configuration of a builder`);
-  const id = await withZooKeeper(context, (zk) => ensureDatabaseId(zk));
   const mark = await readDatabaseMark(imagesDir);
-  if (mark?.id === id && mark.order === undefined) {
+  const { id, isOlder } = await withZooKeeper(context, async (zk) => ({
+    id: await ensureDatabaseId(zk),
+    isOlder: mark !== undefined && (await isOlderCopy(zk, mark)),
+  }));
+  if (mark?.id === id && mark.order === undefined && !isOlder) {
     print(`The files in ${imagesDir} belong to this database already: there is nothing to do.`);
     return 0;
   }
