@@ -1,4 +1,5 @@
 import type { FoundCondition } from '@nodepool/core';
+import { resourceConditions } from '@nodepool/core/launcher';
 import { imageConditions, newCondition, unservedImageConditions, type ConditionTypes } from '@nodepool/core/service';
 import type { Builder } from './builder.js';
 import { isConfigured } from './plan/unserved-images.js';
@@ -76,6 +77,7 @@ export function builderConditions(builder: Builder, hostname: string, nowMs: num
     ...images.filter(({ reason }) => reason !== 'NeverBuilt'),
     ...waiting.flatMap((work) => blocked(work) ?? []),
     ...removedProviders(builder),
+    ...(builder.unrecorded ? resourceConditions(builder.unrecorded) : []),
     ...failures(builder),
   ];
 }

@@ -7,7 +7,7 @@ import {
   type ImageChange,
 } from '@nodepool/zk-protocol';
 import type { Config, Logger } from '@nodepool/core';
-import { Registration } from '@nodepool/core/launcher';
+import { Registration, type UnrecordedResources } from '@nodepool/core/launcher';
 import { lastBuildMs, unfinishedAfter, readyBuilds } from '@nodepool/core/service';
 import { ActivityReport, describeActivity, type FailuresOf } from './activity.js';
 import { Builds, type BuildStatus } from './build/build-queue.js';
@@ -149,9 +149,9 @@ export class Builder {
     return this.#parts?.janitor.failing ?? [];
   }
 
-  /** Images with the name of a provider that may belong to another database; never deleted. */
-  get alienResources(): Janitor['aliens'] {
-    return this.#parts?.janitor.aliens ?? [];
+  /** Images in the clouds without a record: leaked ones, and those that may belong to another database. */
+  get unrecorded(): UnrecordedResources | undefined {
+    return this.#parts?.janitor.unrecorded;
   }
 
   /**

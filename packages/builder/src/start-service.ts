@@ -52,7 +52,7 @@ function builderRuntime(builder: Builder, zk: ZooKeeper, clock: Clock, hostname:
       })),
       failing_uploads: builder.failingUploads,
       failing_deletions: builder.failingDeletions,
-      alien_resources: builder.alienResources.map(alienToHealth),
+      alien_resources: (builder.unrecorded?.alienResources() ?? []).map(alienToHealth),
     }),
     dump: () => linesOf(builder),
     routes: () =>

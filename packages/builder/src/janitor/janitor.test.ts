@@ -13,6 +13,7 @@ import {
 import type { Driver, Provider } from '@nodepool/core';
 import { createFakeDriver } from '@nodepool/driver-fake';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { builderConditions } from '../builder-conditions.js';
 import { MAKE_IMAGE, World, type WorldOptions } from '../../test/support/world.js';
 
 let world: World | undefined;
@@ -174,11 +175,13 @@ describe('what is no longer needed', () => {
     await of.leakImage();
     stubborn = of.cloud.cloud.images()[0]?.id ?? '';
     await of.leakImage();
-    await of.builder({ clock: hurried(60_000, 300) });
+    const builder = await of.builder({ clock: hurried(60_000, 300) });
     await settled(of, READY);
 
     await vi.waitFor(async () => expect(await of.cloudImages()).toHaveLength(2), WAIT);
     expect((await of.cloudImages()).map(({ externalId }) => externalId)).toContain(stubborn);
+    const leaked = { type: 'ResourcesLeaked', reason: 'DeletionFails', name: 'sky' };
+    expect(builderConditions(builder, 'nb01', Date.now())).toMatchObject([leaked]);
   });
 
   it('gets the id of the database when a record of a builder that wrote none has it', async () => {
@@ -200,7 +203,7 @@ describe('what is no longer needed', () => {
       async () => expect(await marked()).toMatchObject({ nodepool_database_id: builder.databaseId }),
       WAIT,
     );
-    expect(builder.alienResources).toEqual([]);
+    expect(builder.unrecorded?.alienResources()).toEqual([]);
   });
 
   it.each([
@@ -218,6 +221,10 @@ describe('what is no longer needed', () => {
 
     expect((await leaked())[0]?.metadata['nodepool_database_id']).toBe(databaseId);
     expect(of.said.join()).toContain('see "nodepool adopt sky"');
-    expect(builder.alienResources).toMatchObject([{ provider: 'sky', type: 'image', name: 'leaked', databaseId }]);
+    expect(builder.unrecorded?.alienResources()).toMatchObject([
+      { provider: 'sky', type: 'image', name: 'leaked', databaseId },
+    ]);
+    const type = databaseId === undefined ? 'ResourcesWithoutProof' : 'ResourcesOfOtherDatabase';
+    expect(builderConditions(builder, 'nb01', Date.now())).toMatchObject([{ kind: 'provider', name: 'sky', type }]);
   });
 });

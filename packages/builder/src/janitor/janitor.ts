@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { buildPath, type ImageEntry } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
+import type { UnrecordedResources } from '@nodepool/core/launcher';
 import { WorkQueue, type Step } from '@nodepool/core/service';
 import { Backoffs } from '../context/backoffs.js';
 import type { BuilderContext } from '../context/builder-context.js';
@@ -52,9 +53,9 @@ export class Janitor {
     setMaxListeners(0, this.#stop.signal); // one for each call to a provider: all are looked at for leaks at once
   }
 
-  /** Images in the clouds that may belong to another database. */
-  get aliens(): LeakedUploads['aliens'] {
-    return this.#leaks.aliens;
+  /** Images in the clouds without a record. */
+  get unrecorded(): UnrecordedResources {
+    return this.#leaks;
   }
 
   /** Deletions that keep failing, with the errors. */

@@ -1,5 +1,5 @@
 import { NodepoolError, type Provider } from '@nodepool/core';
-import type { AlienResource } from '@nodepool/core/service';
+import type { UnrecordedResources } from '@nodepool/core/launcher';
 import { imageResource, LeakFinder, uploadEvidence } from '@nodepool/core/service';
 import type { BuilderContext } from '../context/builder-context.js';
 
@@ -13,7 +13,7 @@ const LIST_LAG_MS = 300_000;
  * Finds images in the clouds that have a provider's tags but no record, because their builder was killed. Removes those with the
  * id of this database that stay for longer than lists lag, and reports the others.
  */
-export class LeakedUploads {
+export class LeakedUploads implements UnrecordedResources {
   readonly #finders = new Map<string, LeakFinder>();
   readonly #looking = new Set<string>();
   #databaseId: string | undefined;
@@ -23,11 +23,20 @@ export class LeakedUploads {
     private readonly signal: AbortSignal,
   ) {}
 
+  /** Images of this database that at least two searches have found, and that are not deleted yet. */
+  leakedResources(): ReturnType<UnrecordedResources['leakedResources']> {
+    return this.#eachOf(({ found }) => found);
+  }
+
   /** Images with the name of a provider that may belong to another database. */
-  get aliens(): readonly (AlienResource & { readonly provider: string })[] {
+  alienResources(): ReturnType<UnrecordedResources['alienResources']> {
+    return this.#eachOf(({ aliens }) => aliens);
+  }
+
+  #eachOf<T extends object>(get: (finder: LeakFinder) => readonly T[]): (T & { readonly provider: string })[] {
     const { providers } = this.context.config();
-    return [...this.#finders].flatMap(([provider, { aliens }]) =>
-      providers.has(provider) ? aliens.map((resource) => ({ ...resource, provider })) : [],
+    return [...this.#finders].flatMap(([provider, finder]) =>
+      providers.has(provider) ? get(finder).map((resource) => ({ ...resource, provider })) : [],
     );
   }
 

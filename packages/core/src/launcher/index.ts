@@ -1,3 +1,4 @@
+export { resourceConditions, type UnrecordedResources } from './conditions/resource-conditions.js';
 export { Registration } from './registry/registration.js';
 export type { LauncherOptions } from './options.js';
 export { Launcher } from './launcher.js';

@@ -1,6 +1,5 @@
 import { newCondition, type ConditionTypes, type FoundCondition } from '../../contract/condition.js';
 import type { AlienResource, LeakedResource } from '../../contract/driver.js';
-import type { ProviderSet } from '../providers/provider-set.js';
 import { firstOf } from '../../text/first-of.js';
 
 /** Conditions of resources in clouds without a record. */
@@ -35,8 +34,18 @@ export const CONDITIONS = {
 /** Resources named in one message. */
 const MOST_NAMED = 10;
 
+type OfProvider<T> = T & { readonly provider: string };
+
+/** Resources of clouds that have no record in the database. */
+export interface UnrecordedResources {
+  /** Of this database; they are deleted. */
+  leakedResources(): readonly OfProvider<LeakedResource>[];
+  /** Without proof that they are of this database; they are not deleted. */
+  alienResources(): readonly OfProvider<AlienResource>[];
+}
+
 /** Resources in clouds without a record: of this database, of an unknown one, and of another one. */
-export function resourceConditions(providers: ProviderSet): FoundCondition[] {
+export function resourceConditions(providers: UnrecordedResources): FoundCondition[] {
   const aliens = providers.alienResources();
   return [
     ...byProvider(providers.leakedResources(), leakCondition),
