@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { makeDirectory, uuidHex, type BuildRecord, type JsonObject } from '@nodepool/zk-protocol';
 import type { Logger } from '@nodepool/core';
 import type { DiskimageConfig } from '@nodepool/core/config';
-import { buildLogFile, FILES_KEY, sizesOf } from '@nodepool/core/service';
+import { buildLogFile, buildReasonOf, FILES_KEY, sizesOf } from '@nodepool/core/service';
 import type { Progress } from '../context/progress.js';
 import { measureFile } from '../context/recorded-files.js';
 import {
@@ -205,13 +205,14 @@ function reasonOf(result: ToolResult, image: DiskimageConfig, failure: FailureTr
 const at = (script: string | undefined): string => (script === undefined ? '' : ` in ${script}`);
 
 async function fail(
-  { logger, imagesDir }: BuilderContext,
+  { logger, imagesDir, clock }: BuilderContext,
   records: BuildRecords,
   building: BuildRecord,
   reason: string,
 ): Promise<BuildOutcome> {
   const { image, id: buildId } = building;
-  logger.error('Build failed; the images in service stay', { image, build: buildId, reason });
+  const figures = { durationMs: clock.now() - building.stateTimeMs, why: buildReasonOf(building) };
+  logger.error('Build failed; the images in service stay', { image, build: buildId, reason, ...figures });
   const files = (await listBuildFiles(imagesDir)).get(imageBase(image, buildId));
   if (files) await removeBuildFiles(imagesDir, files);
   await records.fail(building, reason);

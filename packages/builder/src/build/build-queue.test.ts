@@ -78,6 +78,8 @@ describe('a build that fails', () => {
     const { raw } = await failure(of);
 
     expect(raw['error']).toMatch(/^root.d\/10-base failed with exit code 3: element x: no such package$/);
+    expect(raw).toMatchObject({ build_reason: 'no ready build', duration: expect.any(Number) as number });
+    expect(of.said).toContain('error Build failed; the images in service stay: no ready build');
     expect(await of.files()).toEqual([]);
     expect((await logs(of)).join()).toMatch(/Exit code: 3\n$/);
     await vi.waitFor(

@@ -65,8 +65,7 @@ export class BuildRecords {
       { state: 'ready', username, pythonPath, shellType: shellType ?? null, formats: [...this.#formats] },
       this.now(),
     );
-    const seconds = (ended.stateTimeMs - building.stateTimeMs) / 1_000;
-    const ready = this.#tried({ ...ended, raw: { ...ended.raw, [DURATION_KEY]: seconds } });
+    const ready = this.#tried({ ...ended, raw: { ...ended.raw, [DURATION_KEY]: secondsOf(building, ended) } });
     const path = buildPath(ready.image, ready.id);
     for (;;) {
       await zk.whenConnected(signal);
@@ -99,15 +98,16 @@ export class BuildRecords {
     return newest !== undefined && newest.stateTimeMs > stateTimeMs;
   }
 
-  /** Stores that the build failed, and why; does nothing when the record is gone or is not `building` any more. */
+  /** Stores that the build failed, why, and after which time; does nothing when the record is gone or is not `building` any more. */
   async fail(building: BuildRecord, error: string): Promise<void> {
     const { zk } = this.#context;
     const failed = withBuild(building, { state: 'failed', formats: [] }, this.now());
+    const notes = { [ERROR_KEY]: error, [DURATION_KEY]: secondsOf(building, failed) };
     const path = buildPath(building.image, building.id);
     try {
       const { data, stat } = await zk.getData(path);
       if (decodeBuild(building, data, stat, this.now())?.state !== 'building') return;
-      const body = encodeBuild({ ...failed, raw: { ...failed.raw, [ERROR_KEY]: error } });
+      const body = encodeBuild({ ...failed, raw: { ...failed.raw, ...notes } });
       await zk.setData(path, body, stat.version);
     } catch (problem) {
       if (!isZooKeeperError(problem)) throw problem;
@@ -126,6 +126,9 @@ export class BuildRecords {
     }
   }
 }
+
+const secondsOf = (building: BuildRecord, ended: BuildRecord): number =>
+  (ended.stateTimeMs - building.stateTimeMs) / 1_000;
 
 /** The write is tried again: the connection broke, or another process was quicker. */
 const isInterrupted = (error: unknown): boolean =>

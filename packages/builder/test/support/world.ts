@@ -54,7 +54,7 @@ export interface WorldOptions {
 /** A builder with its own ZooKeeper server and a fake cloud that accepts images. */
 export class World {
   readonly happened: string[] = [];
-  /** Log messages of the builders, prefixed with the level and followed by the text of an error. */
+  /** Log messages of the builders, prefixed with the level and followed by the text of an error or reason. */
   readonly said: string[] = [];
 
   private constructor(
@@ -303,11 +303,11 @@ ${images.map((name) => `      - name: ${name}\n${indent(provider).replace(/^(?=.
 }
 
 const detailsOf = (fields?: LogFields): string[] =>
-  [fields?.error instanceof Error ? fields.error.message : fields?.['output']].flatMap((text) =>
+  [fields?.error instanceof Error ? fields.error.message : fields?.['output'], fields?.['why']].flatMap((text) =>
     typeof text === 'string' ? text : [],
   );
 
-/** Passes on level and message of each log entry, with the text of an error or the output of a program. */
+/** Passes on level and message of each log entry, with the text of an error, the output of a program, or the reason of a build. */
 function listeningLogger(hear: (text: string) => void): Logger {
   const say = (level: string) => (message: string, fields?: LogFields) =>
     hear([`${level} ${message}`, ...detailsOf(fields)].join(': '));
