@@ -55,7 +55,7 @@ export const CONDITIONS = {
     ...{ kind: 'image', severity: 'warning' },
     meaning: 'an upload failed and is retried; the previous image stays in service; the name is `IMAGE/PROVIDER`',
     reasons: { Error: 'in the message' },
-    nextStep: 'nodepool image-status',
+    nextStep: 'correct the cause that the error names; nodepool image-build IMAGE ends the pause',
   },
   RemovalFails: {
     ...{ kind: 'image', severity: 'error' },
@@ -149,6 +149,7 @@ function failures({ failingUploads, failingDeletions }: Builder): FoundCondition
           evidence: { image, provider, attempts },
         },
         message: `its upload to provider "${provider}" has failed ${attempts} times: ${error}`,
+        nextStep: `correct what the error names; it is tried again by itself, and at once with nodepool image-build ${image}`,
       }),
     ),
     ...failingDeletions.map(({ name, attempts, error }) =>

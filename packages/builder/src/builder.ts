@@ -252,9 +252,9 @@ export class Builder {
     if (!this.#parts || !this.#mayBegin || !this.#tree.ready) return;
     const { builds, uploads, janitor } = this.#parts;
     this.#report.soon();
-    if (what === 'build-request') builds.forgetFailures(image);
+    if (what === 'build-request') for (const failing of [builds, uploads]) failing.forgetFailures(image);
     if (what !== 'upload' && what !== 'upload-lock') builds.consider(image);
-    if (what === 'build' || what === 'upload') uploads.consider();
+    if (what === 'build' || what === 'upload' || what === 'build-request') uploads.consider();
     if (what === 'build' || what === 'upload' || what.endsWith('-lock')) janitor.clean();
   }
 

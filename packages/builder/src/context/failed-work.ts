@@ -17,8 +17,7 @@ export interface FailedWork {
 export function failedToImageWork(failed: FailedWork, builder: string, nowMs: number): ImageWork {
   const { image, buildId, provider, attempts, error, failedMs: startedMs, nextTryMs } = failed;
   const times = attempts === 1 ? '' : `${attempts} times, `;
-  const order = provider === null ? `; at once with "nodepool image-build ${image}"` : '';
-  const next = `${times}next try in ${formatAge(Math.max(0, nextTryMs - nowMs))}${order}`;
+  const next = `${times}next try in ${formatAge(Math.max(0, nextTryMs - nowMs))}; at once with "nodepool image-build ${image}"`;
   return {
     ...{ image, buildId, builder, provider, phase: 'waiting', startedMs, sent: null, expectedMs: null },
     error: `${error} (${next})`,

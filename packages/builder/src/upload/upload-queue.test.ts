@@ -1,6 +1,6 @@
 import { chmod, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { systemClock, type Clock } from '@nodepool/zk-protocol';
+import { requestBuild, systemClock, type Clock } from '@nodepool/zk-protocol';
 import { ensureDebianPackages } from '@nodepool/test-servers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { builderConditions } from '../builder-conditions.js';
@@ -105,7 +105,6 @@ describe('an upload', () => {
     await chmod(join(of.dir, 'hook.sh'), 0o755);
   }
 
-  // Ends: UploadFails Error
   it('that the hook refuses leaves nothing in the cloud, and is tried again', async () => {
     const of = await start();
     await hook(of, `echo "$@" >> ${of.dir}/hook.log; [ -e ${of.dir}/good ] || { echo bad image; exit 9; }`);
@@ -120,15 +119,31 @@ describe('an upload', () => {
       provider: 'sky',
       buildId: expect.stringMatching(/^\w{32}$/) as string,
     });
-    const conditions = () => builderConditions(builder, 'nb01', Date.now());
-    expect(conditions()).toMatchObject([{ type: 'UploadFails', reason: 'Error', nextStep: 'nodepool image-status' }]);
-    expect(builder.work[0]?.error).toMatch(/exit code 9.* \((2 times, )?next try in 00:00:00:\d\d\)$/s);
+    const next =
+      /exit code 9.* \((2 times, )?next try in 00:00:00:\d\d; at once with "nodepool image-build debian"\)$/s;
+    expect(builder.work[0]?.error).toMatch(next);
 
     await writeFile(join(of.dir, 'good'), '');
     await builder.reconfigure(of.config);
 
     await settled(of, READY);
     expect(await of.cloudImages()).toHaveLength(1);
+  });
+
+  // Ends: UploadFails Error
+  it('that failed is tried again at once when a build of the image is requested', async () => {
+    const of = await start();
+    await hook(of, `[ -e ${of.dir}/good ]`);
+    of.config = await of.reload({ diskimages: DEBIAN, sky: `post-upload-hook: ${of.dir}/hook.sh` });
+    const builder = await of.builder({ clock: { ...systemClock, steadyNow: () => 0 } }); // no pause ends by itself
+    const conditions = () => builderConditions(builder, 'nb01', Date.now());
+    await vi.waitFor(() => expect(conditions()).toMatchObject([{ type: 'UploadFails', reason: 'Error' }]), WAIT);
+    expect(conditions()[0]?.nextStep).toContain('at once with nodepool image-build debian');
+
+    await writeFile(join(of.dir, 'good'), '');
+    await requestBuild(of.zk, 'debian');
+
+    await vi.waitFor(() => expect(of.happened).toContain('uploaded debian sky'), WAIT);
     await vi.waitFor(() => expect(conditions()).toEqual([]), WAIT);
   });
 

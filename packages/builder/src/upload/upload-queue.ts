@@ -99,10 +99,14 @@ export class Uploads {
     this.#isSweep = false;
   }
 
-  /** Forgets earlier failures after a changed configuration. */
-  forgetFailures(): void {
-    this.#backoffs.clear();
-    this.#failed.clear();
+  /** Forgets earlier failures after a changed configuration, or of one image after a request by a person. */
+  forgetFailures(image?: string): void {
+    if (image === undefined) this.#backoffs.clear();
+    for (const [key, { build }] of this.#failed) {
+      if (image !== undefined && build.image !== image) continue;
+      this.#backoffs.clear(key);
+      this.#failed.delete(key);
+    }
   }
 
   /** Aborts uploads in progress and removes their images from the cloud. */
