@@ -8,7 +8,7 @@ import {
   ZkLock,
   type Clock,
 } from '@nodepool/zk-protocol';
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Driver, Provider } from '@nodepool/core';
 import { createFakeDriver } from '@nodepool/driver-fake';
@@ -123,6 +123,24 @@ it('a builder reports an upload whose file is gone, until the image is built aga
   await requestBuild(of.zk, 'debian');
 
   await vi.waitFor(() => expect(of.states('debian').uploads).toEqual(['sky ready']), WAIT);
+  await vi.waitFor(() => expect(found()).toEqual([]), WAIT);
+});
+
+// Ends: UploadImpossible FileDamaged
+it('a builder reports an upload whose file is damaged, until the image is built again', async () => {
+  const of = await World.start({ diskimages: DEBIAN, provider: 'pause: true' });
+  world = of;
+  const builder = await of.builder();
+  const found = () => builderConditions(builder, 'nb01', Date.now());
+  await vi.waitFor(() => expect(of.states('debian').builds).toEqual(['ready']), WAIT);
+  for (const file of await of.files()) await writeFile(join(of.imagesDir, file), 'damaged');
+  await builder.reconfigure(await of.reload({ diskimages: DEBIAN }));
+  await vi.waitFor(() => expect(found()).toMatchObject([{ type: 'UploadImpossible', reason: 'FileDamaged' }]), WAIT);
+  expect(found()[0]).toMatchObject({ name: 'debian/sky', nextStep: 'nodepool image-build debian' });
+
+  await requestBuild(of.zk, 'debian');
+
+  await vi.waitFor(() => expect(of.states('debian').uploads).toContain('sky ready'), WAIT);
   await vi.waitFor(() => expect(found()).toEqual([]), WAIT);
 });
 

@@ -17,9 +17,10 @@ export const CONDITIONS = {
   },
   UploadImpossible: {
     ...{ kind: 'image', severity: 'error' },
-    meaning: 'a provider lacks the newest build, whose files are gone; the name is `IMAGE/PROVIDER`',
+    meaning: 'a provider lacks the newest build, whose files are gone or damaged; the name is `IMAGE/PROVIDER`',
     reasons: {
       FileGone: '`delete-after-upload`, or manual deletion',
+      FileDamaged: 'a file differs from the build; it is read again once it changes',
       BuilderGone:
         'the builder with the files has not been registered for five minutes; after an hour another one builds the image again',
     },
@@ -101,7 +102,7 @@ function otherDatabase(name: string, { reason, message }: DatabaseProblem): Foun
 }
 
 function blocked({ image, provider, cause, reason: message, sinceMs }: WaitingWork): FoundCondition | undefined {
-  if (provider !== undefined && (cause === 'FileGone' || cause === 'BuilderGone')) {
+  if (provider !== undefined && (cause === 'FileGone' || cause === 'FileDamaged' || cause === 'BuilderGone')) {
     return newCondition(CONDITIONS, 'UploadImpossible', {
       ...{ name: `${image}/${provider}`, reason: cause, message, sinceMs, evidence: { image, provider } },
       nextStep: `${cause === 'BuilderGone' ? 'start the builder, or ' : ''}nodepool image-build ${image}`,

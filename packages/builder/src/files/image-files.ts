@@ -71,6 +71,12 @@ export async function applyMask(
   }
 }
 
+/** Changes with the contents of a file; `undefined`: it cannot be looked at. */
+export async function stampOf(path: string): Promise<string | undefined> {
+  const found = await stat(path).catch(() => undefined);
+  return found && `${found.mtimeMs} ${found.size}`;
+}
+
 /** Disk space used by a file in bytes. Images are sparse, so this is less than the file size. */
 export async function bytesOnDisk(path: string): Promise<number> {
   return (await stat(path)).blocks * 512;

@@ -87,7 +87,12 @@ describe('a provider that was added later', () => {
 
   it('gets the reason and the remedy if the image file of the build is missing', () => {
     const missing = (settings: Config, builderId = 'here') =>
-      missingFiles(settings, IMAGES, new Map(), { builderId, nowMs: 0, absentSinceMs: () => undefined });
+      missingFiles(settings, IMAGES, new Map(), {
+        builderId,
+        nowMs: 0,
+        absentSinceMs: () => undefined,
+        damage: new Map(),
+      });
     const help = 'run "nodepool image-build debian"';
 
     expect(missing(config('qcow2', { deleteAfterUpload: true }))).toEqual([
@@ -99,13 +104,18 @@ describe('a provider that was added later', () => {
     expect(missing(config('qcow2'))[0]?.reason).toContain('is gone (not in images-dir)');
     expect(missing(config('qcow2'), 'another builder')).toEqual([]);
     const local = new Map([[BASE, new Set(['raw'])]]);
-    const situation = { builderId: 'here', nowMs: 0, absentSinceMs: () => undefined };
+    const situation = { builderId: 'here', nowMs: 0, absentSinceMs: () => undefined, damage: new Map() };
     expect(missingFiles(config('qcow2'), IMAGES, local, situation)).toEqual([]);
   });
 
   it('gets the name of the builder with the files after that was absent for five minutes', () => {
     const missing = (nowMs: number, local: LocalBuilds = new Map()) =>
-      missingFiles(config('qcow2'), IMAGES, local, { builderId: 'other', nowMs, absentSinceMs: () => 1_000 });
+      missingFiles(config('qcow2'), IMAGES, local, {
+        builderId: 'other',
+        nowMs,
+        absentSinceMs: () => 1_000,
+        damage: new Map(),
+      });
 
     expect(missing(300_999)).toEqual([]);
     expect(missing(301_000)).toMatchObject([

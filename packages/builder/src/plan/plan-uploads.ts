@@ -22,7 +22,7 @@ export interface MissingFile {
   readonly provider: string;
   readonly image: string;
   readonly build: BuildRecord;
-  readonly cause: 'Paused' | 'FileGone' | 'BuilderGone';
+  readonly cause: 'Paused' | 'FileGone' | 'FileDamaged' | 'BuilderGone';
   /** The cause and the remedy, without times. */
   readonly reason: string;
   /** Since when, in ms since the epoch, if that is known. */
@@ -36,6 +36,8 @@ export interface FileSituation {
   readonly nowMs: number;
   /** Since when the builder of a build is absent, in ms since the epoch. */
   readonly absentSinceMs: (build: BuildRecord) => number | undefined;
+  /** How a file on this builder's disk differs from its build, by {@link imageBase}; such files are not in {@link LocalBuilds}. */
+  readonly damage: ReadonlyMap<string, string>;
 }
 
 /** A builder that restarts is absent for a moment. */
@@ -104,7 +106,7 @@ export function pausedUploads(config: Config, images: ReadonlyMap<string, ImageE
   );
 }
 
-/** Finds uploads that wait, because this builder has no usable file of its own build, or another builder is gone with the files. */
+/** Finds uploads that wait, because this builder has no undamaged file of its own build, or another builder is gone with the files. */
 export function missingFiles(
   config: Config,
   images: ReadonlyMap<string, ImageEntry>,
@@ -116,6 +118,8 @@ export function missingFiles(
     const isHere = files?.has(format) === true || convertibleFrom(files ?? [], format) !== undefined;
     if (isHere) return [];
     if (build.builderId !== situation.builderId) return goneBuilder({ provider, image, build }, situation);
+    const damage = situation.damage.get(imageBase(image, build.id));
+    if (damage !== undefined) return [{ provider, image, build, cause: 'FileDamaged', reason: damage }];
     const why = config.diskimages.get(image)?.deleteAfterUpload === true ? 'delete-after-upload' : 'not in images-dir';
     const reason = `the ${format} file of build ${build.id} is gone (${why}): run "nodepool image-build ${image}"`;
     return [{ provider, image, build, cause: 'FileGone', reason }];

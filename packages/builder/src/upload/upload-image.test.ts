@@ -18,6 +18,7 @@ describe('an upload', () => {
     await vi.waitFor(() => expect(of.states('debian').builds).toEqual(['ready']), WAIT);
     const [file = ''] = (await of.files()).filter((name) => name.endsWith('.qcow2'));
     const data = await readFile(join(of.imagesDir, file));
+    const good = Buffer.from(data);
     data[0] = (data[0] ?? 0) ^ 1;
     await writeFile(join(of.imagesDir, file), data);
     for (const kind of ['md5', 'sha256']) {
@@ -30,6 +31,16 @@ describe('an upload', () => {
     await said(of, /error Upload failed: .*debian-\w+\.qcow2" differs from the build: its sha256 is \w+, expected/);
     await vi.waitFor(async () => expect(await of.cloudImages()).toEqual([]), WAIT);
     expect(of.states('debian').builds).toEqual(['ready']);
+    await vi.waitFor(() => expect(builder.work).toMatchObject([{ provider: 'sky', phase: 'blocked' }]), WAIT);
+    expect(builder.failingUploads).toEqual([]);
+    await builder.reconfigure(of.config);
+    await builder.tree.settle();
+    expect(of.said.filter((text) => text.startsWith('error Upload failed'))).toHaveLength(1); // it is not read again
+
+    await writeFile(join(of.imagesDir, file), good);
+    await builder.reconfigure(of.config);
+
+    await vi.waitFor(() => expect(of.states('debian').uploads).toContain('sky ready'), WAIT);
   });
 
   it('of a truncated file without checksums fails before anything is sent', async () => {

@@ -1,11 +1,12 @@
 import { setMaxListeners } from 'node:events';
+import { isNodepoolError } from '@nodepool/core';
 import { WorkQueue, type Step } from '@nodepool/core/service';
 import { uploadLockPath, uploadsPath, ZkLock, type BuildRecord } from '@nodepool/zk-protocol';
 import { Backoffs } from '../context/backoffs.js';
 import type { FailedWork } from '../context/failed-work.js';
 import { whenReleased } from '../context/when-released.js';
 import type { Progress } from '../context/progress.js';
-import { listBuildFiles } from '../files/image-files.js';
+import { imageBase, imageFile, listBuildFiles, stampOf } from '../files/image-files.js';
 import {
   begunUpload,
   missingFiles,
@@ -34,6 +35,8 @@ export class Uploads {
     { readonly provider: string; readonly buildId: string; progress?: Progress; readonly ended: Promise<void> }
   >();
   readonly #failed = new Map<string, PlannedUpload>();
+  /** Files that differ from their build, by path. They are read again once they change. */
+  readonly #damaged = new Map<string, { readonly base: string; readonly stamp: string; readonly how: string }>();
   #missing: readonly (MissingFile & { readonly sinceMs: number })[] = [];
   readonly #stop = new AbortController();
   readonly #queue: WorkQueue<string>;
@@ -159,15 +162,25 @@ export class Uploads {
   }
 
   async #localBuilds(): Promise<LocalBuilds> {
-    const files = await listBuildFiles(this.#context.imagesDir);
-    return new Map([...files].map(([base, { formats }]) => [base, formats]));
+    const { imagesDir } = this.#context;
+    const files = await listBuildFiles(imagesDir);
+    for (const [path, { stamp }] of this.#damaged) if ((await stampOf(path)) !== stamp) this.#damaged.delete(path);
+    return new Map(
+      [...files].map(([base, { image, buildId, formats }]) => {
+        const isUsable = (format: string) => !this.#damaged.has(imageFile(imagesDir, image, buildId, format));
+        return [base, new Set([...formats].filter(isUsable))];
+      }),
+    );
   }
 
   /** A build that became ready after the files were listed is not missing: the files are listed once more. */
   async #findMissing(local: LocalBuilds): Promise<void> {
     const { config, tree, builderId, clock, logger, absent } = this.#context;
-    const situation = { builderId, nowMs: clock.now(), absentSinceMs: (build: BuildRecord) => absent.sinceMs(build) };
-    const find = (files: LocalBuilds) => missingFiles(config(), tree.images, files, situation);
+    const absentSinceMs = (build: BuildRecord) => absent.sinceMs(build);
+    const find = (files: LocalBuilds) => {
+      const damage = new Map([...this.#damaged.values()].map(({ base, how }) => [base, how]));
+      return missingFiles(config(), tree.images, files, { builderId, nowMs: clock.now(), absentSinceMs, damage });
+    };
     const found = find(local).length === 0 ? [] : find(await this.#localBuilds());
     const before = this.#missing;
     this.#missing = found.map((one) => {
@@ -178,30 +191,43 @@ export class Uploads {
   }
 
   #start(planned: PlannedUpload): void {
+    const ended = this.#run(planned);
+    this.#running.set(keyOf(planned), { provider: planned.provider, buildId: planned.build.id, ended });
+  }
+
+  async #run(planned: PlannedUpload): Promise<void> {
+    const { build, format, convertFrom } = planned;
     const key = keyOf(planned);
-    const ended = this.#upload(planned)
-      .then(
-        (uploaded) => {
-          if (!uploaded) return;
-          this.#backoffs.clear(key);
-          this.#failed.delete(key);
-        },
-        (error: unknown) => {
-          const { logger } = this.#context;
-          const { provider, build } = planned;
-          const fields = { provider, image: build.image, build: build.id };
-          if (this.#stop.signal.aborted) return logger.info('Aborted upload: the builder stops', fields);
-          logger.error('Upload failed', { ...fields, error });
-          this.#failed.set(key, planned);
-          this.#backoffs.failed(key, error instanceof Error ? error.message : String(error));
-        },
-      )
-      .finally(() => {
-        this.#running.delete(key);
-        this.#context.workEnded();
-        this.consider();
-      });
-    this.#running.set(key, { provider: planned.provider, buildId: planned.build.id, ended });
+    const path = imageFile(this.#context.imagesDir, build.image, build.id, convertFrom ?? format);
+    const stamp = await stampOf(path);
+    try {
+      if (!(await this.#upload(planned))) return;
+      this.#backoffs.clear(key);
+      this.#failed.delete(key);
+    } catch (error) {
+      this.#noteFailure(planned, error, { path, stamp });
+    } finally {
+      this.#running.delete(key);
+      this.#context.workEnded();
+      this.consider();
+    }
+  }
+
+  #noteFailure(planned: PlannedUpload, error: unknown, file: { path: string; stamp: string | undefined }): void {
+    const { logger } = this.#context;
+    const { provider, build } = planned;
+    const fields = { provider, image: build.image, build: build.id };
+    if (this.#stop.signal.aborted) return logger.info('Aborted upload: the builder stops', fields);
+    logger.error('Upload failed', { ...fields, error });
+    const how = error instanceof Error ? error.message : String(error);
+    const { path, stamp } = file;
+    if (isNodepoolError(error, 'NODEPOOL_IMAGE_FILE') && stamp !== undefined) {
+      this.#damaged.set(path, { base: imageBase(build.image, build.id), stamp, how });
+      this.#backoffs.clear(keyOf(planned));
+    } else {
+      this.#failed.set(keyOf(planned), planned);
+      this.#backoffs.failed(keyOf(planned), how);
+    }
   }
 
   /** @returns false when another builder uploads it, or has done so */
