@@ -97,6 +97,8 @@ it('the order to adopt records the builds, which are uploaded without another bu
   expect(await readDatabaseMark(of.imagesDir)).toMatchObject({ id, order: undefined });
   const [adopted] = [...(builder.tree.images.get('debian')?.builds.values() ?? [])];
   expect(adopted).toMatchObject({ state: 'ready', formats: ['qcow2'], builderId: builder.id, username: 'zuul' });
+  const sums = { bytes: expect.any(Number) as number, sha256: expect.stringMatching(/^\w{64}$/) as string };
+  expect(adopted?.raw['files']).toMatchObject({ qcow2: sums });
   expect((await of.cloudImages()).map(({ metadata }) => metadata['nodepool_database_id'])).toContain(id);
 });
 

@@ -11,9 +11,12 @@ import {
   writeDatabaseMark,
   type ConnectionState,
   type DatabaseMark,
+  type JsonObject,
 } from '@nodepool/zk-protocol';
+import { FILES_KEY } from '@nodepool/core/service';
 import { imageFile, listBuildFiles, type BuildFiles } from '../files/image-files.js';
 import { readChecksums } from '../files/checksums.js';
+import { measureFile } from './recorded-files.js';
 import type { BuilderContext } from './builder-context.js';
 import { builderIdPath } from './unique-builder.js';
 
@@ -176,19 +179,21 @@ export class ImagesDatabase {
   async #record(files: BuildFiles): Promise<boolean> {
     const { zk, config, imagesDir, hostname, builderId } = this.context;
     const { image, buildId: id } = files;
-    const formats: string[] = [];
+    const measured: Record<string, JsonObject> = {};
     let builtMs = 0;
     for (const format of [...files.formats].sort()) {
       const file = imageFile(imagesDir, image, id, format);
       const { md5, sha256 } = await readChecksums(file);
       if (md5 === undefined && sha256 === undefined) continue;
-      formats.push(format);
+      measured[format] = await measureFile(file, this.#stop.signal);
       builtMs = Math.max(builtMs, (await stat(file)).mtimeMs);
     }
+    const formats = Object.keys(measured);
     if (formats.length === 0) return false;
     const { username = null, pythonPath = null, shellType = null } = config().diskimages.get(image) ?? {};
     const fields = { builder: hostname, builderId, formats, username, pythonPath, shellType };
-    const build = newBuild({ image, id }, { state: 'ready', ...fields }, Math.round(builtMs));
+    const adopted = newBuild({ image, id }, { state: 'ready', ...fields }, Math.round(builtMs));
+    const build = { ...adopted, raw: { ...adopted.raw, [FILES_KEY]: measured } };
     await zk.ensurePath(buildsPath(image));
     try {
       await zk.create(buildPath(image, id), encodeBuild(build));

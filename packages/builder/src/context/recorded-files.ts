@@ -11,6 +11,8 @@ import {
 import { FILES_KEY } from '@nodepool/core/service';
 import { computeChecksums, readChecksums, type Checksums } from '../files/checksums.js';
 import { imageFile } from '../files/image-files.js';
+import { runTool } from '../tool/run-tool.js';
+import { toolVariables } from '../tool/secrets.js';
 import type { BuilderContext } from './builder-context.js';
 
 /** What a build's record says about an image file. */
@@ -31,11 +33,22 @@ export async function expectedChecksums(build: BuildRecord, format: string, file
   return recordedFile(build, format) ?? readChecksums(file);
 }
 
+/** An image file of a build. */
+export interface FileOfBuild {
+  readonly build: BuildRecord;
+  readonly format: string;
+  readonly file: string;
+}
+
+/** What the check of a file works with. */
+type CheckContext = Pick<BuilderContext, 'env' | 'sandbox' | 'clock'>;
+
 /**
- * Reads an image file and compares it with its build.
+ * Reads an image file and compares it with its build. Without checksums, only its structure is checked.
  * @throws NODEPOOL_IMAGE_FILE if it differs or cannot be read
  */
-export async function checkFile(build: BuildRecord, format: string, file: string, signal: AbortSignal): Promise<void> {
+export async function checkFile(context: CheckContext, subject: FileOfBuild, signal: AbortSignal): Promise<void> {
+  const { build, format, file } = subject;
   const recorded = recordedFile(build, format);
   const expected = recorded ?? (await readChecksums(file));
   const { size } = await stat(file).catch((error: Error) => {
@@ -43,12 +56,35 @@ export async function checkFile(build: BuildRecord, format: string, file: string
   });
   if (recorded && recorded.bytes !== size)
     throw differs(build, file, `it has ${size} bytes, expected ${recorded.bytes}`);
-  if (expected.md5 === undefined && expected.sha256 === undefined) return;
+  if (expected.md5 === undefined && expected.sha256 === undefined) return checkStructure(context, subject, signal);
   const found = await computeChecksums(file, signal);
   for (const kind of ['sha256', 'md5'] as const) {
     if (expected[kind] === undefined || expected[kind] === found[kind]) continue;
     throw differs(build, file, `its ${kind} is ${String(found[kind])}, expected ${expected[kind]}`);
   }
+}
+
+/** Formats whose files `qemu-img check` can check. */
+const CHECKABLE = ['qcow2', 'vhdx', 'vmdk'];
+/** Exit codes of `qemu-img check` for a file that it cannot read, and one with errors; leaked clusters (3) are harmless. */
+const DAMAGED = [1, 2];
+const LIMIT_MS = 600_000;
+
+/** Finds a truncated file of a build of an earlier version, where `qemu-img` is installed. */
+async function checkStructure(
+  { env, sandbox, clock }: CheckContext,
+  { build, format, file }: FileOfBuild,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!CHECKABLE.includes(format)) return;
+  let said = '';
+  const result = await runTool({
+    ...{ command: ['qemu-img', 'check', '-q', '-f', format, file], env: toolVariables(env), sandbox, clock, signal },
+    ...{ timeoutMs: LIMIT_MS, onLine: (line) => void (said = (said + line).slice(0, 200)) },
+  });
+  signal.throwIfAborted();
+  if (result.ended !== 'exit' || !DAMAGED.includes(result.code)) return;
+  throw differs(build, file, `"qemu-img check" refuses it: ${said.trim()}`);
 }
 
 /** Stores size and checksums of a file that was added to a build. Does nothing if the build is gone. */

@@ -21,7 +21,7 @@ export async function convertImage(
 ): Promise<void> {
   const { imagesDir, clock, env, sandbox } = context;
   const from = imageFile(imagesDir, build.image, build.id, convertFrom);
-  await checkFile(build, convertFrom, from, signal);
+  await checkFile(context, { build, format: convertFrom, file: from }, signal);
   const to = imageFile(imagesDir, build.image, build.id, format);
   const draft = `${to}.converting`;
   const said: string[] = [];

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ensureDebianPackages } from '@nodepool/test-servers';
+import { buildPath, encodeBuild } from '@nodepool/zk-protocol';
 import { describe, expect, it, vi } from 'vitest';
 import { debian, WAIT } from '../../test/support/builds.js';
 import { useWorld } from '../../test/support/use-world.js';
@@ -57,6 +59,26 @@ describe('an upload', () => {
       of,
       /error Upload failed: .*\.qcow2" differs from the build: it has 3 bytes, expected \d+; nothing was sent/,
     );
+    expect(await of.cloudImages()).toEqual([]);
+  });
+
+  it('of a truncated file of a build without checksums fails', async () => {
+    await ensureDebianPackages(['qemu-utils']);
+    const diskimages = debian({ QEMU: '1' });
+    const of = await start({ diskimages, provider: 'pause: true' });
+    const builder = await of.builder();
+    await vi.waitFor(() => expect(of.states('debian').builds).toEqual(['ready']), WAIT);
+    const build = of.lastBuild('debian');
+    if (!build) throw new Error('no build');
+    const { files: _, ...raw } = build.raw; // as an earlier version leaves them out
+    await of.zk.setData(buildPath('debian', build.id), encodeBuild({ ...build, raw }));
+    await vi.waitFor(() => expect(builder.tree.images.get('debian')?.builds.get(build.id)?.raw).toEqual(raw), WAIT);
+    const [file = ''] = (await of.files()).filter((name) => name.endsWith('.qcow2'));
+    await truncate(join(of.imagesDir, file), 70_000);
+
+    await builder.reconfigure(await of.reload({ diskimages }));
+
+    await said(of, /error Upload failed: .*\.qcow2" differs from the build: "qemu-img check" refuses it: .+/);
     expect(await of.cloudImages()).toEqual([]);
   });
 

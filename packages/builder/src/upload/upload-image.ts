@@ -151,7 +151,7 @@ async function sendImage(
   const { id: uploadId } = record.current;
   const place = at(record.current, startedMs);
   progress({ ...place, phase: 'checking the file' });
-  await checkFile(build, format, file, signal);
+  await checkFile(context, { build, format, file }, signal);
   const { md5, sha256 } = await expectedChecksums(build, format, file);
   const timestamp = String(Math.floor(startedMs / 1_000));
   const name =

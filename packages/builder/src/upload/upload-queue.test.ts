@@ -189,9 +189,9 @@ describe('an upload', () => {
     await expect(stat(theirs)).rejects.toMatchObject({ code: 'ENOENT' });
     const files = () => of.lastBuild('debian')?.raw['files'];
     await vi.waitFor(() => expect(files()).toMatchObject({ raw: { bytes: 1_048_576 }, qcow2: {} }), WAIT);
-    await writeFile(join(of.imagesDir, `debian-${build.id}.vmdk`), 'no image');
+    await writeFile(join(of.imagesDir, `debian-${build.id}.vpc`), 'no image');
     await expect(
-      convertImage(parts, { ...planned, convertFrom: 'vmdk', format: 'vhdx' }, AbortSignal.timeout(50_000)),
+      convertImage(parts, { ...planned, convertFrom: 'vpc', format: 'vhdx' }, AbortSignal.timeout(50_000)),
     ).rejects.toMatchObject({ code: 'NODEPOOL_CONVERT' });
     expect((await of.files()).filter((name) => name.includes('converting'))).toEqual([]);
     await writeFile(join(of.imagesDir, `debian-${build.id}.qcow2`), 'damaged');
