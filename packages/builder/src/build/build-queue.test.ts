@@ -38,6 +38,9 @@ describe('a build that was requested', () => {
 
     await vi.waitFor(async () => expect(await of.zk.exists(imageBuildRequestPath('debian'))).toBeUndefined(), WAIT);
     expect(of.happened.filter((what) => what.startsWith('built'))).toEqual(Array(2).fill('built debian 0'));
+    const bytes = expect.any(Number) as number;
+    const figures = { build_reason: 'requested', duration: bytes, files: { qcow2: { bytes } } };
+    await vi.waitFor(() => expect(of.lastBuild('debian')?.raw).toMatchObject(figures), WAIT);
   });
 
   it('is made as configured when it was requested, though an earlier request had been seen before', async () => {

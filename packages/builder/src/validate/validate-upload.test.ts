@@ -96,6 +96,8 @@ describe('a new upload', () => {
     await writeFile(join(of.dir, 'good'), '');
 
     await states(of, READY);
+    const [upload] = [...(of.tree.images.get('debian')?.uploads.values() ?? [])];
+    expect(upload?.raw).toMatchObject({ tested: true, duration: expect.any(Number) as number });
     await nothingLeft(of);
   });
 

@@ -41,6 +41,23 @@ it('shows an image with its builds and their uploads', () => {
   });
 });
 
+it('shows why a build began, how long it and its upload took, sizes, and whether the upload was tested', () => {
+  const { builds, uploads, ...rest } = image();
+  const figures = { build_reason: 'requested', duration: 60.5, files: { raw: { bytes: 7 } } };
+  const withFigures = {
+    ...rest,
+    builds: new Map([...builds].map(([id, build]) => [id, { ...build, raw: { ...build.raw, ...figures } }])),
+    uploads: new Map(
+      [...uploads].map(([path, upload]) => [path, { ...upload, raw: { ...upload.raw, duration: 9, tested: true } }]),
+    ),
+  };
+
+  const uploadToApi = { duration: 9, tested: true };
+  expect(imageToApi(withFigures)).toMatchObject({
+    builds: [{ reason: 'requested', duration: 60.5, sizes: { raw: 7 }, uploads: [uploadToApi] }],
+  });
+});
+
 describe('a request for a build', () => {
   let zk: ZooKeeper;
   let images: Map<string, ImageEntry>;
