@@ -101,6 +101,10 @@ it('a builder reports a build that cannot begin, until its cause is corrected', 
   await builder.reconfigure(await of.reload({ diskimages: DEBIAN }));
   await vi.waitFor(() => expect(found()).toMatchObject([{ type: 'BuildBlocked', reason: 'Error' }]), WAIT);
   expect(found()[0]).toMatchObject({ nextStep: 'correct what the error names; it is tried again without a restart' });
+  await vi.waitFor(
+    () => expect(builder.work).toMatchObject([{ error: expect.stringContaining('next try in') as string }]),
+    WAIT,
+  );
 
   await rename(`${tmpDir}.away`, tmpDir);
 

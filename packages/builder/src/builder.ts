@@ -353,7 +353,7 @@ function workOf(
   );
   const failed = [...failedBuilds, ...builder.failingUploads].map((one) => failedToImageWork(one, hostname, nowMs));
   const unbuilt = unbuiltImages(builder.config, (builder.databaseProblem ?? builder.idProblem)?.message, nowMs);
-  const waiting = [...unbuilt, ...builder.waiting].map((one) => waitingToWork(one, hostname));
+  const waiting = [...unbuilt, ...builder.waiting].map((one) => waitingToWork(one, hostname, nowMs));
   return [...running, ...failed, ...waiting];
 }
 

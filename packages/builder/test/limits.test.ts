@@ -44,8 +44,10 @@ describe('a builder', () => {
           }),
         WAIT,
       );
+      const blocked =
+        /: 5\d MiB are missing \(next try in 00:00:0\d:\d\d; at once with "nodepool image-build debian"\)$/;
       expect(builder.work).toMatchObject([
-        { image: 'debian', phase: 'blocked', error: expect.stringMatching(/: 5\d MiB are missing$/) as string },
+        { image: 'debian', phase: 'blocked', error: expect.stringMatching(blocked) as string },
       ]);
       const conditions = builderConditions(builder, 'nb01', Date.now());
       expect(conditions).toMatchObject([

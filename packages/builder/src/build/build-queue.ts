@@ -26,6 +26,8 @@ export interface WaitingBuild {
   readonly cause: 'WorkersBusy' | 'NoSpace' | 'Error';
   /** Since when, in ms since the epoch. */
   readonly sinceMs: number;
+  /** When it is tried again without a change; missing: there is no such time. */
+  readonly nextTryMs?: number | undefined;
 }
 
 /** Builds images: as many at a time as there are workers, and one of each image across all builders. */
@@ -61,15 +63,16 @@ export class Builds {
 
   /** Builds that are due and cannot start, for example because of disk space. */
   get waiting(): readonly WaitingBuild[] {
-    return [...this.#blocked.values()];
+    return [...this.#blocked.values()].map((one) => ({ ...one, nextTryMs: this.#backoffs.until(one.image) }));
   }
 
-  /** Builds that failed and will be retried. */
+  /** Builds that failed and will be retried. Builds that could not start are in {@link waiting}. */
   get failing(): readonly FailedWork[] {
     return [...this.#context.config().diskimages.keys()].flatMap((image) => {
       const { attempts = 0, isHold, reason: error = '', sinceMs = 0 } = this.#backoffs.get(image) ?? {};
       const nextTryMs = this.#backoffs.until(image);
-      const isWaiting = nextTryMs !== undefined && isHold === false && !this.#running.has(image);
+      const isWaiting =
+        nextTryMs !== undefined && isHold === false && !this.#running.has(image) && !this.#blocked.has(image);
       if (!isWaiting) return [];
       return [{ image, buildId: '', provider: null, attempts, error, failedMs: sinceMs, nextTryMs }];
     });

@@ -1,4 +1,5 @@
 import { formatAge, type ImageWork } from '@nodepool/core/service';
+import { nextTryText } from './failed-work.js';
 import type { WaitingWork } from '../plan/waiting-records.js';
 
 /** Progress of a build or upload. */
@@ -24,12 +25,13 @@ export interface Progress {
 }
 
 /** The same in the form of the web. @param builder - full name of this host */
-export function waitingToWork(waiting: WaitingWork, builder: string): ImageWork {
-  const { image, provider = null, build, reason, sinceMs, isKept } = waiting;
+export function waitingToWork(waiting: WaitingWork, builder: string, nowMs: number): ImageWork {
+  const { image, provider = null, build, reason, sinceMs, nextTryMs, isKept } = waiting;
+  const next = nextTryMs === undefined ? '' : ` (${nextTryText(image, nextTryMs, nowMs)})`;
   const phase = isKept === true ? 'kept' : 'blocked';
   return {
     ...{ image, buildId: build?.id ?? '', builder, provider, phase, startedMs: sinceMs },
-    ...{ sent: null, expectedMs: null, error: reason },
+    ...{ sent: null, expectedMs: null, error: `${reason}${next}` },
   };
 }
 

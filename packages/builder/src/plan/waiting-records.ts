@@ -15,6 +15,8 @@ export interface WaitingWork {
   /** Cause for a waiting build or upload; an old build that is kept has none. */
   readonly cause?: 'WorkersBusy' | 'NoSpace' | 'Error' | MissingFile['cause'];
   readonly sinceMs: number;
+  /** When it is tried again without a change, if it is. */
+  readonly nextTryMs?: number | undefined;
   /** The build is due for deletion but must be kept. */
   readonly isKept?: true;
 }
