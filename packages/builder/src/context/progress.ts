@@ -16,7 +16,7 @@ export interface Progress {
   readonly uploadId?: string;
   sentBytes?: number;
   totalBytes?: number;
-  /** When the cloud took the last bytes. */
+  /** When the cloud took the last bytes; before the first ones, when the upload began. */
   sentAtMs?: number;
   /** Of an upload, over its whole time until then. */
   bytesPerSecond?: number;
@@ -38,12 +38,20 @@ export function waitingToWork(waiting: WaitingWork, builder: string, nowMs: numb
 /** A cloud that takes no data for so long hangs. */
 const QUIET_MS = 20_000;
 
+const isAllSent = ({ sentBytes, totalBytes }: Progress): boolean => sentBytes !== undefined && sentBytes === totalBytes;
+
+/** What does not happen. Some drivers report no progress, so a missing report does not prove that no data is taken. */
+function quietText(progress: Progress): string {
+  if (progress.sentBytes === undefined) return 'no progress reported';
+  return isAllSent(progress) ? 'all data sent, no answer' : 'no data taken';
+}
+
 /** What was sent. The rate sinks while the cloud takes nothing. */
 function sentOf(progress: Progress, quietMs: number): ImageWork['sent'] {
   const { sentBytes, totalBytes, bytesPerSecond, secondsLeft = null } = progress;
   if (sentBytes === undefined || totalBytes === undefined || bytesPerSecond === undefined) return null;
   const sent = { bytes: sentBytes, totalBytes, bytesPerSecond, secondsLeft };
-  if (quietMs === 0 || bytesPerSecond === 0) return sent;
+  if (quietMs === 0 || bytesPerSecond === 0 || isAllSent(progress)) return sent;
   const rate = Math.round(sentBytes / (sentBytes / bytesPerSecond + quietMs / 1_000));
   const left = rate === 0 ? null : Math.ceil((totalBytes - sentBytes) / rate);
   return { ...sent, bytesPerSecond: rate, secondsLeft: left };
@@ -60,7 +68,7 @@ export function toImageWork(progress: Progress, builder: string, nowMs: number, 
   const isQuiet = quietMs >= QUIET_MS;
   return {
     ...{ image, buildId, builder, provider, startedMs, sent: sentOf(progress, isQuiet ? quietMs : 0) },
-    phase: isQuiet ? `${phase}, no data taken for ${formatAge(quietMs)}` : phase,
+    phase: isQuiet ? `${phase}, ${quietText(progress)} for ${formatAge(quietMs)}` : phase,
     expectedMs: provider === null ? (expectedMs ?? null) : null,
     error: null,
   };

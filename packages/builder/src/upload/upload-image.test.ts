@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Driver, Provider } from '@nodepool/core';
+import { createFakeDriver } from '@nodepool/driver-fake';
 import { ensureDebianPackages } from '@nodepool/test-servers';
 import { buildPath, encodeBuild } from '@nodepool/zk-protocol';
 import { describe, expect, it, vi } from 'vitest';
@@ -95,6 +97,23 @@ describe('an upload', () => {
       /^the qcow2 file of build \w+ is gone .*run "nodepool image-build debian"/,
     ) as string;
     expect(builder.work).toMatchObject([{ image: 'debian', provider: 'sky', phase: 'blocked', error }]);
+  });
+
+  it('that the cloud does not begin to take shows since when', async () => {
+    const fake = createFakeDriver();
+    const hanging: Driver = {
+      ...fake,
+      getProvider: (config, context) =>
+        Object.defineProperty<Provider>(fake.getProvider(config, context), 'uploadImage', {
+          value: (_: unknown, signal: AbortSignal) =>
+            new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('aborted')))),
+        }),
+    };
+    const of = await start({ drivers: [hanging] });
+    const builder = await of.builder();
+
+    const uploading = { phase: 'uploading', sentAtMs: expect.any(Number) as number };
+    await vi.waitFor(() => expect(builder.running.uploads).toMatchObject([uploading]), WAIT);
   });
 
   it('that takes longer than image-upload-timeout is ended, and its part of an image removed', async () => {

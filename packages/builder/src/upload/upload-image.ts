@@ -160,7 +160,7 @@ async function sendImage(
   if (!provider.uploadImage)
     throw new NodepoolError('NODEPOOL_NO_IMAGES', `provider "${planned.provider}" takes no images`);
   await record.update({ externalName: name, format });
-  progress({ ...place, phase: 'uploading' });
+  progress({ ...place, phase: 'uploading', sentAtMs: context.clock.now() });
   const late = new AbortController();
   const cancel = context.clock.setTimer(settings.uploadTimeoutMs, () =>
     late.abort(new NodepoolError('NODEPOOL_IMAGE_TIMEOUT', tooLate(settings.uploadTimeoutMs))),
