@@ -15,6 +15,7 @@ const silent = wrong('provider', 'sky', 'CallsUnanswered', 'NoAnswer');
 const failing = wrong('provider', 'sky', 'LaunchesFail', 'Timeout');
 const slow = wrong('provider', 'sky', 'SlowLaunches', 'Slow');
 const unserved = wrong('label', 'a', 'NotServed', 'ProviderFails', { onlyProvider: 'sky' });
+const dead = { ...unserved, reason: 'LabelFails' };
 const standby = wrong('label', 'a', 'StandbyMissing', 'TooFew');
 const deletion = wrong('node', '0000000007', 'DeletionFails', 'Unreachable', { provider: 'sky' });
 
@@ -42,9 +43,9 @@ it('puts a label that is not served under what is wrong with the label in its on
   const image = wrong('label', 'sky/main/a', 'LabelUnusable', 'ImageMissing', { provider: 'sky', label: 'a' });
   const other = { ...alone, evidence: { provider: 'rain', label: 'a' } };
 
-  expect(folded(unserved, alone, standby)).toEqual([['LabelLaunchesFail', ['NotServed', 'StandbyMissing']]]);
+  expect(folded(dead, alone, standby)).toEqual([['LabelLaunchesFail', ['NotServed', 'StandbyMissing']]]);
   expect(folded({ ...unserved, reason: 'ImageMissing' }, image)).toEqual([['LabelUnusable', ['NotServed']]]);
-  expect(folded(unserved, other)).toEqual([
+  expect(folded(dead, other)).toEqual([
     ['NotServed', []],
     ['LabelLaunchesFail', []],
   ]);
@@ -75,7 +76,7 @@ it('gives a cause the worst severity of what follows from it, and puts errors fi
     ...each,
     severity: 'warning' as const,
   }));
-  const groups = foldConditions([...mild, unserved]);
+  const groups = foldConditions([...mild, dead]);
 
   expect(groups.map(({ condition, severity }) => [condition.type, severity])).toEqual([
     ['LabelLaunchesFail', 'error'],

@@ -19,7 +19,7 @@ const OF_API: ReadonlySet<string> = new Set<ErrorReason>([
 ]);
 /** Why a label is not served, if that follows from its provider, or from the label in it. */
 const BY_PROVIDER: ReadonlySet<string> = new Set(['ProviderFails', 'ProviderNotStarted']);
-const BY_LABEL: ReadonlySet<string> = new Set(['LabelUnavailable', 'ImageMissing', 'ProviderFails']);
+const BY_LABEL: ReadonlySet<string> = new Set(['LabelUnavailable', 'ImageMissing', 'LabelFails']);
 
 /** Conditions of images that a builder would end. */
 const OF_BUILDERS: ReadonlySet<string> = new Set(['OldBuild NotRebuilt', 'NoReadyBuild NeverBuilt']);

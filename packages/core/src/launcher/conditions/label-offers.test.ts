@@ -1,7 +1,13 @@
 import type { PoolComponentRecord } from '@nodepool/zk-protocol';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { poolConfig } from '../../../test/support/pool-config.js';
+import { poolView } from '../../../test/support/pool-view.js';
+import { begin, fail, steeringAt } from '../../../test/support/steering-at.js';
 import type { Condition } from '../../contract/condition.js';
 import type { Config } from '../../contract/config.js';
+import { LaunchError } from '../../contract/errors.js';
+import type { ProviderSteering } from '../../features/steering/provider-steering.js';
+import type { LivePoolView } from '../view/pool-view.js';
 import { findOffers } from './label-offers.js';
 
 const pool = {
@@ -25,4 +31,31 @@ it.each([
   const [offer] = findOffers(sources).get('a') ?? [];
 
   expect(offer?.obstacle?.reason).toBe(expected);
+});
+
+describe('a pool of this launcher', () => {
+  const broken = new LaunchError('status', 'its disk burns');
+  const offerBeside = (steering: ProviderSteering) => {
+    const own = {
+      ...poolView({ launcherId: 'h1-1', provider: 'cloud', pool: poolConfig('main', ['a']), launches: true, steering }),
+      ...{ runner: { running: true }, controls: [] },
+    } as unknown as LivePoolView;
+    const sources = { config, views: [own], registered: [pool], ofDrivers: [], hosts: [], published: [], nowMs: 0 };
+    return (findOffers(sources).get('a') ?? []).map(({ obstacle }) => obstacle?.reason);
+  };
+
+  it('fails as a whole if no label works, and in the label alone if others do; so does that of another launcher', () => {
+    const steering = steeringAt(() => 0);
+    fail(steering, 'a', broken);
+    fail(steering, 'a', broken);
+    const before = offerBeside(steering);
+    fail(steering, 'a', broken);
+    const all = offerBeside(steering);
+    steering.launchEnded(begin(steering, 'b'), 'ready');
+    for (let i = 0; i < 3; i++) fail(steering, 'a', broken);
+
+    expect(before).toEqual([undefined, undefined]);
+    expect(all).toEqual(['ProviderFails', 'ProviderFails']);
+    expect(offerBeside(steering)).toEqual(['LabelFails', 'LabelFails']);
+  });
 });

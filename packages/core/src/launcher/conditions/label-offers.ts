@@ -181,9 +181,10 @@ function failing(
   const ofLabel = report.labels.find((each) => each.label === label)?.health;
   const health = report.provider.state === 'healthy' ? ofLabel : report.provider;
   if (!health) return undefined;
-  const what = health === ofLabel ? `launches of "${label}"` : report.failing;
+  const [reason, what] =
+    health === ofLabel ? ['LabelFails', `launches of "${label}"`] : ['ProviderFails', report.failing];
   const message = `${health.failures} ${what} in a row failed: ${health.error ?? 'no reason is known'}`;
-  return { reason: 'ProviderFails', message, nextStep: adviceFor(health.reason ?? 'Error', view.provider) };
+  return { reason, message, nextStep: adviceFor(health.reason ?? 'Error', view.provider) };
 }
 
 function hasFreeNode(view: LivePoolView, label: string): boolean {
@@ -197,6 +198,7 @@ const OF_THE_CLOUD: ReadonlySet<string> = new Set([
   'ImageMissing',
   'Quota',
   'ProviderFails',
+  'LabelFails',
   'NoNodes',
 ]);
 

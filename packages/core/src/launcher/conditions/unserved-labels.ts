@@ -14,6 +14,7 @@ export const CONDITIONS = {
       ProviderNotStarted: 'the provider of its only pool is not started',
       ProviderUnserved: 'the driver of the provider is missing here, and no other launcher serves it',
       ProviderFails: 'launches in the provider fail, or its cloud refuses the credentials or does not answer',
+      LabelFails: 'launches of the label fail, while the provider works',
       LabelUnavailable: 'the definition of the label does not match the cloud',
       ImageMissing: 'there is no image to launch from',
       Quota: 'one node needs more than the whole quota, or than others leave of it',
