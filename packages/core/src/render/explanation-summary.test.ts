@@ -69,6 +69,8 @@ describe('the first line of an explanation', () => {
   });
 });
 
+const AT_ONCE = 'would be served at once by pool "cloud/main"';
+
 describe('the first line of an explanation beside conditions', () => {
   const accepts = (provider: string) =>
     pool(provider, { action: 'accept', rule: 'accept', text: 'it can be served now' });
@@ -79,6 +81,7 @@ describe('the first line of an explanation beside conditions', () => {
   const notServed = wrong('NotServed', 'big', 'no pool can serve it now: cloud/main: 4 launches in a row failed: 401');
   const failing = wrong('LaunchesFail', 'cloud', '4 launches in a row failed: 401');
   const silent = wrong('CallsUnanswered', 'cloud', 'the cloud has not answered a call for 25 s');
+  const labelFails = wrong('LabelLaunchesFail', 'cloud/big', '3 launches of label "big" in a row failed: 404');
   const notStarted = wrong('NotStarted', 'cloud', 'it could not be started: 401');
 
   it.each([
@@ -102,14 +105,20 @@ describe('the first line of an explanation beside conditions', () => {
       [notStarted],
       'would wait: no pool can serve it now: pool "cloud/main": it could not be started: 401',
     ],
-    ['it is over', [{ ...notServed, status: 'unknown' as const }], 'would be served at once by pool "cloud/main"'],
-    ['it is about another label', [{ ...notServed, name: 'huge' }], 'would be served at once by pool "cloud/main"'],
+    [
+      'launches of its label fail',
+      [labelFails],
+      'would be served by pool "cloud/main" only from the nodes that it has: 3 launches of label "big" in a row failed: 404',
+    ],
+    ['launches of another label fail', [{ ...labelFails, name: 'cloud/huge' }], AT_ONCE],
+    ['it is over', [{ ...notServed, status: 'unknown' as const }], AT_ONCE],
+    ['it is about another label', [{ ...notServed, name: 'huge' }], AT_ONCE],
   ])('agrees with them when %s', (_what, conditions, expected) => {
     expect(summarizeExplanation(ofLabels(accepts('cloud')), conditions)).toBe(`A request for these labels ${expected}`);
   });
 
-  it('names the pool that can serve the labels before one whose launches fail', () => {
-    expect(summarizeExplanation(ofLabels(accepts('cloud'), accepts('rack')), [failing])).toBe(
+  it.each([failing, labelFails])('names the pool that can serve the labels before one with $type', (condition) => {
+    expect(summarizeExplanation(ofLabels(accepts('cloud'), accepts('rack')), [condition])).toBe(
       'A request for these labels would be served at once by pool "rack/main"',
     );
   });

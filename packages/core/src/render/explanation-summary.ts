@@ -1,6 +1,6 @@
 import type { Condition } from '../contract/condition.js';
 import type { LaunchExplanation, PoolExplanation, RequestExplanation } from '../launcher/plan/explanation.js';
-import { brokenProvider, unservedLabel } from './related-conditions.js';
+import { brokenPool, unservedLabel } from './related-conditions.js';
 import { firstOf } from '../text/first-of.js';
 
 const MOST_BLOCKERS = 3;
@@ -45,7 +45,7 @@ function outlook(
   if (!pools.some((pool) => isOpen(pool, pools))) return hopelessText(pools, isHypothetical);
   const obstacle = obstacleText(labels, conditions);
   if (obstacle !== undefined) return `${isHypothetical ? 'would wait' : 'waits'}: ${obstacle}`;
-  return openText(pools, isHypothetical, conditions);
+  return openText(pools, isHypothetical, (pool) => brokenPool(pool, labels, conditions));
 }
 
 /** Message of the condition that no pool can serve one of the labels now. */
@@ -63,12 +63,12 @@ function isOpen(pool: PoolExplanation, pools: readonly PoolExplanation[]): boole
 function openText(
   pools: readonly PoolExplanation[],
   isHypothetical: boolean,
-  conditions: readonly Condition[],
+  brokenBy: (pool: PoolExplanation) => Condition | undefined,
 ): string {
   const first = (action: PoolExplanation['action']) => nearest(pools.filter((pool) => pool.action === action));
-  const sound = pools.filter((pool) => pool.action === 'accept' && !brokenProvider(pool, conditions));
+  const sound = pools.filter((pool) => pool.action === 'accept' && !brokenBy(pool));
   const accept = nearest(sound) ?? first('accept');
-  if (accept) return acceptText(accept, isHypothetical, brokenProvider(accept, conditions));
+  if (accept) return acceptText(accept, isHypothetical, brokenBy(accept));
   const wait = first('wait');
   if (wait)
     return `${isHypothetical ? 'would wait' : 'waits'} for ${nameOf(wait)}${aheadText(wait)}: ${wait.text}${blockersText(wait)}`;

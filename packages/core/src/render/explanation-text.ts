@@ -10,7 +10,7 @@ import { formatAge } from './age.js';
 import { escapeControlCharacters } from '@nodepool/zk-protocol';
 import { conditionText, nextStepText } from './condition-text.js';
 import { summarizeExplanation } from './explanation-summary.js';
-import { brokenProvider, relatedConditions, unservedLabel } from './related-conditions.js';
+import { brokenPool, relatedConditions, unservedLabel } from './related-conditions.js';
 
 type Action = PoolExplanation['action'];
 
@@ -67,7 +67,7 @@ export function explanationToText(
 function verdictOf(pool: PoolExplanation, labels: readonly string[], conditions: readonly Condition[]) {
   const verdict = VERDICTS[pool.action];
   if (pool.action !== 'accept') return { verdict };
-  const broken = brokenProvider(pool, conditions);
+  const broken = brokenPool(pool, labels, conditions);
   const obstacle = unservedLabel(labels, conditions) ?? broken;
   if (!obstacle) return { verdict };
   const isLimited = obstacle === broken && broken.type !== 'NotStarted';

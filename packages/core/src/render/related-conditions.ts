@@ -27,13 +27,18 @@ export function unservedLabel(labels: readonly string[], conditions: readonly Co
 /** Types of conditions that prevent a provider from launching nodes, the plainest first. */
 const BREAKING = ['NotStarted', 'LoginRefused', 'CallsUnanswered', 'LaunchesFail'];
 
-/** Condition that prevents the provider of a pool from launching nodes. */
-export function brokenProvider(
+/** Condition that prevents a pool from launching nodes of one of the labels: one of its provider, or of the label there. */
+export function brokenPool(
   { provider }: Pick<PoolExplanation, 'provider'>,
+  labels: readonly string[],
   conditions: readonly Condition[],
 ): Condition | undefined {
   const own = conditions.filter(({ name }) => name === provider);
-  return BREAKING.map((type) => own.find((each) => isNow(each, type))).find((each) => each !== undefined);
+  const ofLabels = labels.map((label) =>
+    conditions.find((each) => isNow(each, 'LabelLaunchesFail') && each.name === `${provider}/${label}`),
+  );
+  const ofProvider = BREAKING.map((type) => own.find((each) => isNow(each, type)));
+  return [...ofProvider, ...ofLabels].find((each) => each !== undefined);
 }
 
 function isNow({ type, status }: Condition, wanted: string): boolean {

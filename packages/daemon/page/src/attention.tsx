@@ -63,13 +63,15 @@ function spaced(type: string): string {
   return type.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
 }
 
-function summaryOf({ requests, hosts, providers = [], controls = [], conditions = [] }: Overview): string[] {
+/** What deserves a look, in sentences; empty while all is well. */
+export function summaryOf({ requests, hosts, providers = [], controls = [], conditions = [] }: Overview): string[] {
   const waits = requests?.waits ?? [];
   const failed = providers.filter(({ state }) => state === 'failed').map(({ name }) => name);
   const orders = controls
     .filter(({ mode }) => mode in ORDERS)
     .map(({ kind, name, mode }) => `${kind} ${name} is ${ORDERS[mode] ?? mode} by an operator`);
   const errors = conditions.filter(({ severity }) => severity === 'error').length;
+  const [found, noun] = errors > 0 ? [errors, 'error'] : [conditions.length, 'warning'];
   return [
     ...waits.map(
       ({ pool, count: n }) => `${count(n, 'request')} ${n === 1 ? 'waits' : 'wait'} for capacity of ${pool}`,
@@ -77,8 +79,8 @@ function summaryOf({ requests, hosts, providers = [], controls = [], conditions 
     ...(hosts && hosts.down > 0 ? [`${hosts.down} of ${count(hosts.total, 'host')} are down`] : []),
     ...(failed.length > 0 ? [`provider ${failed.join(', ')} does not work`] : []),
     ...orders,
-    ...(waits.length + failed.length + orders.length + (hosts?.down ?? 0) === 0 && errors > 0
-      ? [`${count(errors, 'error')} ${errors === 1 ? 'needs' : 'need'} attention`]
+    ...(waits.length + failed.length + orders.length + (hosts?.down ?? 0) === 0 && found > 0
+      ? [`${count(found, noun)} ${found === 1 ? 'needs' : 'need'} attention`]
       : []),
   ];
 }

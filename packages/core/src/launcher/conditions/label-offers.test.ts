@@ -5,7 +5,7 @@ import { poolView } from '../../../test/support/pool-view.js';
 import { begin, fail, steeringAt } from '../../../test/support/steering-at.js';
 import type { Condition } from '../../contract/condition.js';
 import type { Config } from '../../contract/config.js';
-import { LaunchError } from '../../contract/errors.js';
+import { LaunchError, NotFoundError } from '../../contract/errors.js';
 import type { ProviderSteering } from '../../features/steering/provider-steering.js';
 import type { LivePoolView } from '../view/pool-view.js';
 import { findOffers } from './label-offers.js';
@@ -56,6 +56,13 @@ describe('a pool of this launcher', () => {
 
     expect(before).toEqual([undefined, undefined]);
     expect(all).toEqual(['ProviderFails', 'ProviderFails']);
+    expect(offerBeside(steering)).toEqual(['LabelFails', 'LabelFails']);
+  });
+
+  it('fails in the label whose object the cloud lacks, although nothing is held back for it', () => {
+    const steering = steeringAt(() => 0);
+    for (let i = 0; i < 3; i++) fail(steering, 'a', new NotFoundError('no flavor "huge"'));
+
     expect(offerBeside(steering)).toEqual(['LabelFails', 'LabelFails']);
   });
 });

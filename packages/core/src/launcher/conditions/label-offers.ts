@@ -178,7 +178,7 @@ function failing(
   const cause = ofDrivers.find(({ type, name }) => STOPS_LAUNCHES.has(type) && name === view.provider);
   if (cause) return { reason: 'ProviderFails', message: cause.message, nextStep: cause.nextStep };
   if (!report) return undefined;
-  const ofLabel = report.labels.find((each) => each.label === label)?.health;
+  const ofLabel = [...report.labels, ...report.doubted].find((each) => each.label === label)?.health;
   const health = report.provider.state === 'healthy' ? ofLabel : report.provider;
   if (!health) return undefined;
   const [reason, what] =
