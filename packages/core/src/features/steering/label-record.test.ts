@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { QuotaError } from '../../contract/errors.js';
 import { LabelRecord } from './label-record.js';
 
 const ERROR = new Error('no');
@@ -23,6 +24,18 @@ it('doubts a label whose attempts fail one after the other, and not one with two
     ['slow', 2],
     ['often', 3],
   ]);
+});
+
+it('doubts a label at the third refusal for lack of quota in a row, which says nothing of the cloud', () => {
+  const record = new LabelRecord();
+  const refused = (label: string, atMs: number) => record.refused(label, new QuotaError('403'), atMs);
+  for (const atMs of [0, 30 * SECOND_MS]) for (const label of ['often', 'twice']) refused(label, atMs);
+  refused('often', 60 * SECOND_MS);
+  record.succeeded('small', 60 * SECOND_MS);
+
+  expect(record.doubted(60 * SECOND_MS).map(({ label, health }) => [label, health.failures])).toEqual([['often', 3]]);
+  expect(record.failed('often', ERROR, 60 * SECOND_MS)).toBe(false);
+  expect(record.doubted(660 * SECOND_MS)).toEqual([]);
 });
 
 it('prefers labels for a probe that worked last to those that failed last', () => {

@@ -13,8 +13,8 @@ interface Known {
   readyMs?: number;
   /** When one last failed because of the cloud. */
   failedMs?: number;
-  /** Attempts that failed since one was ready, with the time of the first and the error of the last. */
-  failures?: { readonly count: number; readonly firstMs: number; readonly error: Error };
+  /** Attempts that failed since one was ready, with the times of the first and the last, and the error of the last. */
+  failures?: { readonly count: number; readonly firstMs: number; readonly lastMs: number; readonly error: Error };
   /** The label has failed since one was ready, and another label has worked meanwhile. */
   failsAlone?: boolean;
 }
@@ -32,26 +32,34 @@ export class LabelRecord {
 
   /** A launch has failed because of the cloud. @returns whether that counts for the label only, as another one has worked meanwhile */
   failed(label: string, error: Error, nowMs: number): boolean {
+    this.refused(label, error, nowMs);
+    const known = this.#known.get(label) ?? {};
+    const failsAlone = known.failsAlone ?? false;
+    this.#known.set(label, { ...known, failedMs: nowMs, failsAlone });
+    return failsAlone;
+  }
+
+  /** A launch was refused for lack of quota, which tells nothing of the cloud. */
+  refused(label: string, error: Error, nowMs: number): void {
     const known = this.#known.get(label) ?? {};
     const { count = 0, firstMs = nowMs } = known.failures ?? {};
-    const failures = { count: count + 1, firstMs, error };
-    this.#known.set(label, { ...known, failures, failedMs: nowMs, failsAlone: known.failsAlone ?? false });
-    return known.failsAlone ?? false;
+    this.#known.set(label, { ...known, failures: { count: count + 1, firstMs, lastMs: nowMs, error } });
   }
 
   /**
    * Labels of which several attempts in a row have failed, of late and not all at one moment, whatever other labels do meanwhile. Steering
-   * waits for more of them.
+   * waits for more of them. Two refusals for lack of quota may be an accident, however long it is between them.
    */
   doubted(nowMs: number): LabelHealth[] {
-    return [...this.#known].flatMap(([label, { failures, failedMs = 0 }]) => {
-      if (!failures || nowMs - failedMs >= FORGOTTEN_AFTER_MS) return [];
-      const { count, firstMs, error } = failures;
-      const isLong = count > 1 && failedMs - firstMs >= LONG_MS;
+    return [...this.#known].flatMap(([label, { failures }]) => {
+      if (!failures || nowMs - failures.lastMs >= FORGOTTEN_AFTER_MS) return [];
+      const { count, firstMs, lastMs, error } = failures;
+      const reason = reasonOfError(error);
+      const isLong = count > 1 && lastMs - firstMs >= LONG_MS && reason !== 'Quota';
       if (!isLong && count < DEFAULT_HEALTH_LIMITS.failuresToOpen) return [];
       const { message } = error;
-      const times = { failedMs, sinceMs: firstMs, nextProbeMs: undefined };
-      const last = { failures: count, error: message, reason: reasonOfError(error) };
+      const times = { failedMs: lastMs, sinceMs: firstMs, nextProbeMs: undefined };
+      const last = { failures: count, error: message, reason };
       return [{ label, health: { state: 'healthy', ...last, ...times } }];
     });
   }

@@ -1,5 +1,5 @@
 import { isStartable, type CancelTimer } from '@nodepool/zk-protocol';
-import { failureKindOf, isLasting, type FailureKind } from '../../launcher/plan/failure.js';
+import { failureKindOf, isLasting, isOfQuota, type FailureKind } from '../../launcher/plan/failure.js';
 import type { SteeringReport, SteeringView } from '../../launcher/plan/steering.js';
 import type { Context } from '../../launcher/state/context.js';
 import type { Launch, LauncherEventMap } from '../../launcher/state/events.js';
@@ -135,7 +135,9 @@ export class ProviderSteering implements SteeringView {
 
   /** What a failure of this kind counts for. */
   #failingBy(kind: FailureKind, { label }: Launch, error: Error): Health | undefined {
-    if (isLasting(error)) this.#record.failed(label, error, this.#nowMs); // it is reported, and holds nothing back
+    // they are reported, and hold nothing back
+    if (isLasting(error)) this.#record.failed(label, error, this.#nowMs);
+    if (isOfQuota(error)) this.#record.refused(label, error, this.#nowMs);
     if (kind === 'own') return undefined;
     const isAlone = kind === 'cloud' && this.#record.failed(label, error, this.#nowMs);
     return kind === 'capacity' || isAlone ? this.#healthOf(label) : this.#provider;

@@ -5,7 +5,7 @@ import { poolView } from '../../../test/support/pool-view.js';
 import { begin, fail, steeringAt } from '../../../test/support/steering-at.js';
 import type { Condition } from '../../contract/condition.js';
 import type { Config } from '../../contract/config.js';
-import { LaunchError, NotFoundError } from '../../contract/errors.js';
+import { LaunchError, NotFoundError, QuotaError } from '../../contract/errors.js';
 import type { ProviderSteering } from '../../features/steering/provider-steering.js';
 import type { LivePoolView } from '../view/pool-view.js';
 import { findOffers } from './label-offers.js';
@@ -57,6 +57,13 @@ describe('a pool of this launcher', () => {
     expect(before).toEqual([undefined, undefined]);
     expect(all).toEqual(['ProviderFails', 'ProviderFails']);
     expect(offerBeside(steering)).toEqual(['LabelFails', 'LabelFails']);
+  });
+
+  it('serves a label while the quota is used up, as nodes in use are given back', () => {
+    const steering = steeringAt(() => 0);
+    for (let i = 0; i < 3; i++) fail(steering, 'a', new QuotaError('Quota exceeded for cores'));
+
+    expect(offerBeside(steering)).toEqual([undefined, undefined]);
   });
 
   it('fails in the label whose object the cloud lacks, although nothing is held back for it', () => {

@@ -9,7 +9,7 @@ import type { HostStatus } from '../../contract/driver.js';
 import { isAboutLabel } from '../plan/controls.js';
 import { judgeDecline, othersText } from '../plan/rules.js';
 import type { RuleName } from '../plan/types.js';
-import type { SteeringReport } from '../plan/steering.js';
+import type { LabelHealth, SteeringReport } from '../plan/steering.js';
 import type { LivePoolView } from '../view/pool-view.js';
 
 /** Why a pool cannot serve a label now. */
@@ -178,7 +178,9 @@ function failing(
   const cause = ofDrivers.find(({ type, name }) => STOPS_LAUNCHES.has(type) && name === view.provider);
   if (cause) return { reason: 'ProviderFails', message: cause.message, nextStep: cause.nextStep };
   if (!report) return undefined;
-  const ofLabel = [...report.labels, ...report.doubted].find((each) => each.label === label)?.health;
+  // a quota that is used up, by own nodes as well, ends with their return: there is a warning for it
+  const isOfLabel = (each: LabelHealth) => each.label === label && each.health.reason !== 'Quota';
+  const ofLabel = [...report.labels, ...report.doubted].find(isOfLabel)?.health;
   const health = report.provider.state === 'healthy' ? ofLabel : report.provider;
   if (!health) return undefined;
   const [reason, what] =

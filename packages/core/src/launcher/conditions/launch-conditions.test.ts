@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { begin, fail, steeringAt } from '../../../test/support/steering-at.js';
 import { newCondition } from '../../contract/condition.js';
 import { CONDITIONS } from '../../contract/driver-conditions.js';
-import { CapacityError, ProviderUnavailableError, TimeoutError } from '../../contract/errors.js';
+import { CapacityError, ProviderUnavailableError, QuotaError, TimeoutError } from '../../contract/errors.js';
 import type { ProviderSteering } from '../../features/steering/provider-steering.js';
 import type { LabelOffer } from './label-offers.js';
 import { launchConditions } from './launch-conditions.js';
@@ -114,6 +114,23 @@ describe('a label whose launches fail', () => {
     }
 
     expect(told(steering)).toEqual([['sky/big', 'LabelLaunchesFail', 3]]);
+  });
+
+  it('is reported at the third refusal for lack of quota, with what the cloud said', () => {
+    const steering = steeringAt(() => NOW_MS);
+    const refuse = () => fail(steering, 'big', new QuotaError('403: Quota exceeded for cores'));
+    refuse();
+    refuse();
+    const before = told(steering);
+    refuse();
+
+    expect(before).toEqual([]);
+    expect(conditionsOf(steering, {})).toMatchObject([
+      {
+        ...{ name: 'sky/big', type: 'LabelLaunchesFail', severity: 'warning', reason: 'Quota' },
+        message: '3 launches of label "big" in a row failed: 403: Quota exceeded for cores',
+      },
+    ]);
   });
 
   it('is not reported again once its provider fails, nor long after its last launch', () => {

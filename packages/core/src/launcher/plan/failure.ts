@@ -11,7 +11,13 @@ export type FailureKind = 'cloud' | 'capacity' | 'own';
 const CAPACITY = 'NODEPOOL_CAPACITY';
 /** Causes that stay until the definition of the label, or the driver, is repaired. */
 const LASTING = ['NODEPOOL_CONFIG', 'NODEPOOL_DRIVER', 'NODEPOOL_NOT_FOUND'] as const;
-const OWN = ['NODEPOOL_QUOTA', 'NODEPOOL_LOCK_LOST', ...LASTING] as const;
+const QUOTA = 'NODEPOOL_QUOTA';
+const OWN = [QUOTA, 'NODEPOOL_LOCK_LOST', ...LASTING] as const;
+
+/** Whether the cloud refused a launch for lack of quota. */
+export function isOfQuota(error: unknown): boolean {
+  return isNodepoolError(error, QUOTA);
+}
 
 /** Whether launches of the label fail until an operator repairs something, although no other provider would do better. */
 export function isLasting(error: unknown): boolean {

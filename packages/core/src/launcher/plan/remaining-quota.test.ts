@@ -3,11 +3,17 @@ import { poolConfig } from '../../../test/support/pool-config.js';
 import { poolView } from '../../../test/support/pool-view.js';
 import { RemainingQuota } from './remaining-quota.js';
 
-const quotaOf = (providerTotal: Record<string, number> | undefined) =>
+const quotaOf = (providerTotal: Record<string, number> | undefined, refusal?: string) =>
   new RemainingQuota(
     poolView({
       ...{ launcherId: 'me', provider: 'p', pool: poolConfig('main', ['a'], { maxServers: 3 }), launches: true },
-      quota: { need: () => ({ instances: 1, cores: 2 }), providerTotal, providerUsed: { cores: 2 }, poolUsed: {} },
+      quota: {
+        need: () => ({ instances: 1, cores: 2 }),
+        providerTotal,
+        providerUsed: { cores: 2 },
+        poolUsed: {},
+        refusal,
+      },
     }),
   );
 
@@ -31,4 +37,10 @@ it('is that of the provider first, and not known before the cloud has answered',
     ...{ isProviderShort: true, isKnown: true },
   });
   expect(quotaOf(undefined).findShortage('a', [])).toMatchObject({ isProviderShort: false, isKnown: false });
+});
+
+it('has the text of the last refusal while limits are read because of it', () => {
+  expect(quotaOf(undefined, 'Quota exceeded for cores').findShortage('a', [])?.reason.text).toBe(
+    'limits of provider "p" are being read; the cloud last refused a launch: Quota exceeded for cores',
+  );
 });

@@ -79,7 +79,9 @@ export class RemainingQuota {
   findShortage(label: string, launched: readonly string[]): QuotaShortage | undefined {
     const { pool, provider } = this.#view;
     if (this.#quota.providerTotal === undefined && !pool.ignoreProviderQuota) {
-      const text = `limits of provider "${provider}" are being read`;
+      const { refusal } = this.#quota;
+      const why = refusal === undefined ? '' : `; the cloud last refused a launch: ${refusal}`;
+      const text = `limits of provider "${provider}" are being read${why}`;
       const unknown = reason('pool-full', text, 'the cloud answers', { label });
       return { reason: unknown, isProviderShort: false, isKnown: false };
     }

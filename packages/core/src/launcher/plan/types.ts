@@ -94,6 +94,8 @@ export interface QuotaView {
   readonly usedByOthers?: Resources | undefined;
   readonly providerUsed: Resources;
   readonly poolUsed: Resources;
+  /** Why the cloud last refused a launch for lack of quota. Optional; omit if it did not. */
+  readonly refusal?: string | undefined;
 }
 
 /** The inputs of the rules for one pool; read-only, without I/O. */

@@ -21,6 +21,8 @@ export class ProviderRunner {
   readonly resumes: boolean;
   /** Its nodes can be stopped, and started again. */
   readonly stops: boolean;
+  /** Why the cloud last refused a launch for lack of quota; `undefined` once a launch is ready. */
+  quotaRefusal: string | undefined;
   /** Handlers of requests that no pool has accepted yet, by pool. */
   readonly #handlers = new WeakMap<PoolConfig, WeakMap<RequestRecord, NodeRequestHandler>>();
   readonly #context: Context;

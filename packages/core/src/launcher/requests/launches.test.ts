@@ -1,6 +1,6 @@
 import { delay } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
-import { LockLostError } from '../../contract/errors.js';
+import { LockLostError, QuotaError } from '../../contract/errors.js';
 import type { LaunchOrder, LaunchResult } from '../../contract/driver.js';
 import { MIN_READY_REQUESTOR } from '../plan/candidates.js';
 import type { RequestWork } from './request.js';
@@ -111,6 +111,25 @@ describe('a launch', () => {
     const [node] = served.nodes();
     expect(node).toMatchObject({ state: 'aborted' });
     expect(await served.nodeEntries(node?.id)).toEqual([]);
+  });
+
+  it('that is refused for lack of quota is an attempt that failed, and its text is kept until one is ready', async () => {
+    const served = await ServedRequest.begin(['a']);
+    const error = new QuotaError('Quota exceeded for cores');
+    let isFull = true;
+    const launch = async (order: LaunchOrder): Promise<LaunchResult> =>
+      isFull ? { ...(await aborted(order)), error } : ready(order);
+
+    served.accept([['a', LAUNCH]], { launch });
+    await served.world.pass(1_000);
+    const { refusal } = served.view.quota;
+    const before = [...served.launches];
+    isFull = false;
+    served.unpause([['a', LAUNCH]]);
+    await served.outcome();
+
+    expect(before).toEqual(['a begun', 'a placed', 'a attempt failed', 'a ended: aborted']);
+    expect([refusal, served.view.quota.refusal]).toEqual(['Quota exceeded for cores', undefined]);
   });
 
   it.each([

@@ -12,7 +12,7 @@ import type { LaunchOrder, LaunchResult } from '../../contract/driver.js';
 import { LockLostError } from '../../contract/errors.js';
 import { storedPart } from '../../contract/resources.js';
 import type { Launch } from '../state/events.js';
-import { failureKindOf } from '../plan/failure.js';
+import { failureKindOf, isOfQuota } from '../plan/failure.js';
 import { findSuccessor, isProbe } from '../plan/health-rules.js';
 import type { Context } from '../state/context.js';
 import { storeNode } from '../state/store-node.js';
@@ -169,12 +169,22 @@ async function launchPart(work: RequestWork, part: RecordedPart): Promise<void> 
   releaseLaunch(part);
   events.emit('launchProgressed', { launch: begun, step: { what: 'placed', zone: node.az } });
   const called = await callDriver(work, part, begun);
+  noteQuota(work, begun, called);
   const unwanted = called.state === 'failed' ? part.unwanted?.cause : undefined;
   const result: LaunchResult = unwanted ? { ...called, state: 'aborted', error: unwanted } : called;
-  if (called.state === 'aborted') work.view.runner.provider.quota?.invalidateQuotaCache(); // before others plan with it
   events.emit('launchEnded', { launch: begun, state: result.state });
   await noteEnd(work, part, result);
   work.wake();
+}
+
+/** Notes a refusal for lack of quota, before others plan with the limits. */
+function noteQuota({ context, view: { runner } }: RequestWork, launch: Launch, { state, error }: LaunchResult): void {
+  if (state === 'ready') runner.quotaRefusal = undefined;
+  if (state !== 'aborted') return;
+  runner.provider.quota?.invalidateQuotaCache();
+  if (!error || !isOfQuota(error)) return;
+  runner.quotaRefusal = error.message;
+  context.events.emit('launchProgressed', { launch, step: { what: 'failed', error } });
 }
 
 /** From here on the launch ends with the driver's result, not with the work on the request. */

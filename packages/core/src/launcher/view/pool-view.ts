@@ -261,6 +261,7 @@ export class LivePoolView<Work extends RequestAtWork = RequestAtWork> implements
       },
       providerUsed: ledger.usedByProvider(this.#runner),
       poolUsed: ledger.usedByPool(this.#runner, this.#pool.name),
+      refusal: this.#runner.quotaRefusal,
     };
   }
 
