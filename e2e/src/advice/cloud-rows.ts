@@ -130,7 +130,7 @@ export const CLOUD_ROWS: readonly Row[] = [
   ),
   breaking('LaunchesFail', 'Timeout', 'stuck', /^look at the cloud of provider "sky"$/, { 'launch-timeout': 2 }),
   breaking('LaunchesFail', 'InstanceFailed', 'its disk burns', /^look at the image, the flavor and the network of/),
-  breaking('LabelLaunchesFail', 'NoCapacity', 'No valid host was found.', /^$/),
+  breaking('LabelLaunchesFail', 'NoCapacity', 'No valid host was found.', /^(look at the flavor, .*)?$/),
   breaking('LabelLaunchesFail', 'NoAddress', 'No more IP addresses available on network 7.', /^free addresses of the/),
   breaking('NotServed', 'LabelFails', 'No more IP addresses available on network 7.', /^free addresses of the/),
   failing('NotServed', 'ProviderFails', { path: /compute/, status: 503 }, /^look at the cloud of provider "sky"$/),

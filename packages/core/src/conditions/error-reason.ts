@@ -84,9 +84,17 @@ export function reasonOfError(error: unknown): ErrorReason {
   return CLASSES.find(([matches]) => chain.some(matches))?.[1] ?? 'Error';
 }
 
-/** What helps against errors of a class in a provider; empty: waiting. */
-export function adviceFor(reason: ErrorReason, provider: string): string {
-  return ERROR_REASONS[reason].nextStep.replace('PROVIDER', `"${provider}"`);
+/** Capacity that never was there may be asked for wrongly. */
+const NEVER_READY =
+  'look at the flavor, the image and the zone of the label in provider PROVIDER: no launch of it has been ready since the launcher started';
+
+/**
+ * What helps against errors of a class in a provider; empty: waiting.
+ * @param neverReady - they are those of a label of which no launch has been ready
+ */
+export function adviceFor(reason: ErrorReason, provider: string, neverReady = false): string {
+  const { nextStep } = ERROR_REASONS[reason];
+  return (nextStep === '' && neverReady ? NEVER_READY : nextStep).replace('PROVIDER', `"${provider}"`);
 }
 
 /** Reason and next step of a condition that an error of a provider caused; an error may know both better than its class. */

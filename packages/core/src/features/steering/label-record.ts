@@ -46,6 +46,11 @@ export class LabelRecord {
     this.#known.set(label, { ...known, failures: { count: count + 1, firstMs, lastMs: nowMs, error } });
   }
 
+  /** Whether no launch of the label has been ready. */
+  isNeverReady(label: string): boolean {
+    return this.#known.get(label)?.readyMs === undefined;
+  }
+
   /**
    * Labels of which several attempts in a row have failed, of late and not all at one moment, whatever other labels do meanwhile. Steering
    * waits for more of them. Two refusals for lack of quota may be an accident, however long it is between them.

@@ -93,7 +93,9 @@ export class ProviderSteering implements SteeringView {
 
   report(): SteeringReport {
     const nowMs = this.#nowMs;
-    const labels = [...this.#labels].map(([label, health]) => ({ label, health: health.report(nowMs) }));
+    const labels = [...this.#labels].map(([label, health]) => {
+      return { label, health: health.report(nowMs), neverReady: this.#record.isNeverReady(label) };
+    });
     const isApi = this.#provider.isHealthy && !this.#api.isHealthy;
     return {
       provider: (isApi ? this.#api : this.#provider).report(nowMs),

@@ -180,13 +180,13 @@ function failing(
   if (!report) return undefined;
   // a quota that is used up, by own nodes as well, ends with their return: there is a warning for it
   const isOfLabel = (each: LabelHealth) => each.label === label && each.health.reason !== 'Quota';
-  const ofLabel = [...report.labels, ...report.doubted].find(isOfLabel)?.health;
-  const health = report.provider.state === 'healthy' ? ofLabel : report.provider;
+  const ofLabel = [...report.labels, ...report.doubted].find(isOfLabel);
+  const isAlone = report.provider.state === 'healthy';
+  const health = isAlone ? ofLabel?.health : report.provider;
   if (!health) return undefined;
-  const [reason, what] =
-    health === ofLabel ? ['LabelFails', `launches of "${label}"`] : ['ProviderFails', report.failing];
+  const [reason, what] = isAlone ? ['LabelFails', `launches of "${label}"`] : ['ProviderFails', report.failing];
   const message = `${health.failures} ${what} in a row failed: ${health.error ?? 'no reason is known'}`;
-  return { reason, message, nextStep: adviceFor(health.reason ?? 'Error', view.provider) };
+  return { reason, message, nextStep: adviceFor(health.reason ?? 'Error', view.provider, ofLabel?.neverReady) };
 }
 
 function hasFreeNode(view: LivePoolView, label: string): boolean {

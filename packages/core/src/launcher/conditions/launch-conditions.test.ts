@@ -74,7 +74,6 @@ describe('a provider whose launches fail', () => {
         type: 'LabelLaunchesFail',
         severity: 'warning',
         reason: 'NoCapacity',
-        nextStep: '',
       },
     ]);
   });
@@ -114,6 +113,20 @@ describe('a label whose launches fail', () => {
     }
 
     expect(told(steering)).toEqual([['sky/big', 'LabelLaunchesFail', 3]]);
+  });
+
+  it('without capacity has advice unless it was ready there before', () => {
+    const [never, once] = [steeringAt(() => NOW_MS), steeringAt(() => NOW_MS)];
+    once.launchEnded(begin(once, 'big'), 'ready');
+    const steps = [never, once].map((steering) => {
+      for (let i = 0; i < 3; i++) fail(steering, 'big', new CapacityError('No valid host was found.'));
+      return conditionsOf(steering, {})[0]?.nextStep;
+    });
+
+    expect(steps).toEqual([
+      expect.stringMatching(/^look at the flavor, the image and the zone of the label .* "sky"/),
+      '',
+    ]);
   });
 
   it('is reported at the third refusal for lack of quota, with what the cloud said', () => {

@@ -22,7 +22,9 @@ export const CONDITIONS = {
     ...{ kind: 'label', severity: 'warning' },
     meaning:
       'three launch attempts of one label in one provider failed in a row, or two within more than 20 s, of refusals for lack of quota three, whatever other labels do there; the name is `PROVIDER/LABEL`',
-    ...{ reasons: 'errors', nextStep: 'by reason' },
+    reasons: 'errors',
+    nextStep:
+      'by reason; with NoCapacity, where no launch has been ready since the launcher started: look at the flavor, the image and the zone',
   },
   SlowLaunches: {
     ...{ kind: 'provider', severity: 'warning' },
@@ -59,10 +61,10 @@ export function launchConditions(
 ): FoundCondition[] {
   return reports.flatMap(({ provider, report }) => [
     ...failingProvider(provider, report, facts),
-    ...[...report.labels, ...report.doubted].map(({ label, health }) =>
+    ...[...report.labels, ...report.doubted].map(({ label, health, neverReady }) =>
       newCondition(CONDITIONS, 'LabelLaunchesFail', {
         name: `${provider}/${label}`,
-        ...ofHealth(health, `launches of label "${label}"`, provider),
+        ...ofHealth(health, `launches of label "${label}"`, { provider, neverReady }),
         evidence: { provider, label, ...evidenceOf(health) },
       }),
     ),
@@ -79,7 +81,7 @@ function failingProvider(
   { offers, ofDrivers }: ProviderFacts,
 ): FoundCondition[] {
   if (health.state === 'healthy') return [];
-  const found = ofHealth(health, failing, name);
+  const found = ofHealth(health, failing, { provider: name });
   const cause = ofDrivers.find(
     (other) => other.kind === 'provider' && other.name === name && other.reason === found.reason,
   );
@@ -106,10 +108,14 @@ function slowProvider(name: string, { speed }: SteeringReport): FoundCondition[]
   ];
 }
 
-function ofHealth(health: HealthReport, what: string, provider: string) {
+function ofHealth(
+  health: HealthReport,
+  what: string,
+  of: { readonly provider: string; readonly neverReady?: boolean },
+) {
   const { failures, error = 'no reason is known', reason = 'Error', sinceMs, failedMs: lastSeenMs } = health;
   const message = `${failures} ${what} in a row failed: ${error}`;
-  return { reason, message, nextStep: adviceFor(reason, provider), sinceMs, lastSeenMs };
+  return { reason, message, nextStep: adviceFor(reason, of.provider, of.neverReady), sinceMs, lastSeenMs };
 }
 
 function evidenceOf({ state, failures, nextProbeMs }: HealthReport): FoundCondition['evidence'] {

@@ -28,6 +28,8 @@ export interface HealthReport {
 export interface LabelHealth {
   readonly label: string;
   readonly health: HealthReport;
+  /** No launch has been ready since the launcher started. Default: one has been, or it is not known. */
+  readonly neverReady?: boolean;
 }
 
 /** The health of a zone for one label. */
