@@ -25,6 +25,17 @@ it('puts all that one API causes under the plainest condition of its provider', 
   ]);
 });
 
+it('puts deletions that do not end and uploads that fail under the API that hangs, not under instances that fail', () => {
+  const stuck = wrong('node', '0000000008', 'DeletionTakesLong', 'StillInCloud', { provider: 'sky' });
+  const upload = wrong('image', 'debian/sky', 'UploadFails', 'Error', { provider: 'sky' });
+  const left = { ...stuck, reason: 'NobodyDeletes' };
+  const broken = { ...failing, reason: 'InstanceFailed' };
+
+  expect(folded(stuck, upload, silent)).toEqual([['CallsUnanswered', ['DeletionTakesLong', 'UploadFails']]]);
+  expect(folded(left, silent)).toHaveLength(2);
+  expect(folded(stuck, upload, broken)).toHaveLength(3);
+});
+
 it('keeps what has another cause', () => {
   const elsewhere = { ...deletion, evidence: { provider: 'rain' } };
   const broken = { ...deletion, reason: 'Error' };

@@ -17,6 +17,8 @@ const OF_CALLS = new Set(['SlowLaunches', 'ZoneSilent', 'CallsPaused', 'Resource
 const OF_API: ReadonlySet<string> = new Set<ErrorReason>([
   ...(['Unauthorized', 'Forbidden', 'RateLimited', 'Timeout', 'Unreachable', 'Unavailable'] as const),
 ]);
+/** What does not get on, or fails for a reason without a class, while an API fails as a whole. */
+const OF_HANGS: ReadonlySet<string> = new Set(['DeletionTakesLong StillInCloud', 'UploadFails Error']);
 /** Why a label is not served, if that follows from its provider, or from the label in it. */
 const BY_PROVIDER: ReadonlySet<string> = new Set(['ProviderFails', 'ProviderNotStarted']);
 const BY_LABEL: ReadonlySet<string> = new Set(['LabelUnavailable', 'ImageMissing', 'LabelFails']);
@@ -66,6 +68,10 @@ function causeOf<T extends Condition>(condition: T, all: readonly T[]): T | unde
   if (type === 'DeletionFails' || type === 'LabelLaunchesFail') {
     return OF_API.has(reason) ? ofProvider(evidence['provider']) : undefined;
   }
+  if (OF_HANGS.has(`${type} ${reason}`)) {
+    const cause = ofProvider(evidence['provider']);
+    return cause && isOfApi(cause) ? cause : undefined;
+  }
   if (type === 'StandbyMissing') {
     return all.find((other) => other.type === 'NotServed' && other.name === name) ?? ofLabel('LabelLaunchesFail');
   }
@@ -79,11 +85,15 @@ function causeOf<T extends Condition>(condition: T, all: readonly T[]): T | unde
 function isPlainest(condition: Condition, provider: unknown, all: readonly Condition[]): boolean {
   const rank = ({ kind, name, type, reason, status }: Condition) => {
     if (kind !== 'provider' || name !== provider || status !== 'true') return Infinity;
-    // launches that fail for the instance or the quota have another cause than calls that fail
-    if (type === 'LaunchesFail' && reason in ERROR_REASONS && !OF_API.has(reason)) return OF_PROVIDERS.length;
+    if (!isOfApi({ type, reason })) return OF_PROVIDERS.length;
     const at = OF_PROVIDERS.indexOf(type);
     return at < 0 ? Infinity : at;
   };
   const own = rank(condition);
   return own < Infinity && all.every((other) => rank(other) >= own);
+}
+
+/** Launches that fail for the instance or the quota have another cause than calls that fail. */
+function isOfApi({ type, reason }: Pick<Condition, 'type' | 'reason'>): boolean {
+  return type !== 'LaunchesFail' || !(reason in ERROR_REASONS) || OF_API.has(reason);
 }
