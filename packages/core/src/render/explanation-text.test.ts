@@ -3,8 +3,8 @@ import type { Condition } from '../contract/condition.js';
 import type { PoolExplanation, RequestExplanation } from '../launcher/plan/explanation.js';
 import { explanationToText } from './explanation-text.js';
 
-const pool = (host: string, name = 'main'): PoolExplanation => ({
-  ...{ provider: 'rack', pool: name, launcherId: `${host}-PoolWorker.rack-${name}-5f0c`, own: true },
+const pool = (host: string, name = 'main', id = '5f0c'): PoolExplanation => ({
+  ...{ provider: 'rack', pool: name, launcherId: `${host}-PoolWorker.rack-${name}-${id}`, own: true },
   ...{ action: 'wait', rule: 'label-quota', text: 'none is free', remedy: 'wait', details: {} },
   ...{ position: 0, blockers: [] },
 });
@@ -30,6 +30,19 @@ it('names a pool once, with the launchers that have it apart', () => {
     '  same for   nl02.example.com',
     '  nl03.example.com may take it: seen from outside',
     'pool "rack/spare" keeps it waiting (label-quota)',
+  ]);
+});
+
+it('tells launchers of one host apart by their ids', () => {
+  const [first, second] = [pool('vm', 'main', '5f0c63b1aa'), pool('vm', 'main', 'a4e98d207c')];
+  const other = { ...pool('vm', 'main', 'c00c5b3e11'), text: 'all are in use' };
+
+  const lines = explanationToText(ofPools(first, second, pool('nl01'), other), [], 0);
+
+  expect(lines.split('\n').filter((line) => /^pool |same for|vm/.test(line))).toEqual([
+    'pool "rack/main" of launcher vm (5f0c63b1) keeps it waiting (label-quota)',
+    '  same for   vm (a4e98d20), nl01',
+    '  vm (c00c5b3e) keeps it waiting (label-quota): all are in use',
   ]);
 });
 

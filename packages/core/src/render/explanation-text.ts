@@ -129,14 +129,23 @@ function byName(pools: readonly JudgedPool[]): [JudgedPool, ...JudgedPool[]][] {
   return [...groups.values()];
 }
 
+/** Characters of the random part of a launcher id that tell launchers apart. */
+const ID_SHOWN = 8;
+
 /** Host name in a launcher id: `<host>-PoolWorker.<provider>-<pool>-<random>`. */
 function launcherHost(launcherId: string): string {
   return launcherId.split('-PoolWorker.', 1)[0] ?? launcherId;
 }
 
-/** Several processes on one host may have the same pool. */
-const hostsOf = (pools: readonly PoolExplanation[]): string =>
-  [...new Set(pools.map(({ launcherId }) => launcherHost(launcherId)))].join(', ');
+/** A name for the launcher of each pool: its host, and where several have that, the start of the random part of the id. */
+function nameLaunchers(pools: readonly PoolExplanation[]): (pool: PoolExplanation) => string {
+  const ids = [...new Set(pools.map(({ launcherId }) => launcherId))];
+  const isAlone = (host: string) => ids.filter((id) => launcherHost(id) === host).length < 2;
+  return ({ launcherId }) => {
+    const host = launcherHost(launcherId);
+    return isAlone(host) ? host : `${host} (${launcherId.slice(launcherId.lastIndexOf('-') + 1).slice(0, ID_SHOWN)})`;
+  };
+}
 
 const ruleText = ({ rule }: PoolExplanation) => (rule === undefined ? '' : ` (${rule})`);
 
@@ -147,6 +156,7 @@ function poolLines(pool: JudgedPool, others: readonly JudgedPool[]): string[] {
     .map(([name, value]) => `${name}=${String(value)}`);
   const isSame = (other: JudgedPool) => other.verdict === pool.verdict && other.text === pool.text;
   const same = others.filter(isSame);
+  const launcherOf = nameLaunchers([pool, ...others]);
   const facts: [string, string | undefined][] = [
     ['why', pool.text],
     ['numbers', numbers.length > 0 ? numbers.join(' ') : undefined],
@@ -154,16 +164,13 @@ function poolLines(pool: JudgedPool, others: readonly JudgedPool[]): string[] {
     ['position', pool.position === undefined ? undefined : positionText(pool.position)],
     ['to change', pool.remedy],
     ['launcher', pool.own ? undefined : `${pool.launcherId} (another launcher's pool: seen from outside)`],
-    ['same for', same.length === 0 ? undefined : hostsOf(same)],
+    ['same for', same.length === 0 ? undefined : same.map(launcherOf).join(', ')],
     ...others
       .filter((other) => !isSame(other))
-      .map((other): [string, string] => [
-        launcherHost(other.launcherId),
-        `${other.verdict}${ruleText(other)}: ${other.text}`,
-      ]),
+      .map((other): [string, string] => [launcherOf(other), `${other.verdict}${ruleText(other)}: ${other.text}`]),
   ];
   return [
-    `pool "${poolName(pool)}"${others.length > 0 ? ` of launcher ${launcherHost(pool.launcherId)}` : ''} ${pool.verdict}${ruleText(pool)}`,
+    `pool "${poolName(pool)}"${others.length > 0 ? ` of launcher ${launcherOf(pool)}` : ''} ${pool.verdict}${ruleText(pool)}`,
     ...facts.flatMap(([name, value]) => (value === undefined ? [] : [`  ${name.padEnd(10)} ${value}`])),
   ];
 }
