@@ -53,15 +53,16 @@ export class LabelRecord {
 
   /**
    * Labels of which several attempts in a row have failed, of late and not all at one moment, whatever other labels do meanwhile. Steering
-   * waits for more of them. Two refusals for lack of quota may be an accident, however long it is between them.
+   * waits for more of them. Several refusals for lack of quota at one moment may be of a pool that is full.
    */
   doubted(nowMs: number): LabelHealth[] {
     return [...this.#known].flatMap(([label, { failures }]) => {
       if (!failures || nowMs - failures.lastMs >= FORGOTTEN_AFTER_MS) return [];
       const { count, firstMs, lastMs, error } = failures;
       const reason = reasonOfError(error);
-      const isLong = count > 1 && lastMs - firstMs >= LONG_MS && reason !== 'Quota';
-      if (!isLong && count < DEFAULT_HEALTH_LIMITS.failuresToOpen) return [];
+      const isLong = count > 1 && lastMs - firstMs >= LONG_MS;
+      const isMany = count >= DEFAULT_HEALTH_LIMITS.failuresToOpen;
+      if (reason === 'Quota' ? !(isLong && isMany) : !(isLong || isMany)) return [];
       const { message } = error;
       const times = { failedMs: lastMs, sinceMs: firstMs, nextProbeMs: undefined };
       const last = { failures: count, error: message, reason };

@@ -60,8 +60,9 @@ describe('a pool of this launcher', () => {
   });
 
   it('serves a label while the quota is used up, as nodes in use are given back', () => {
-    const steering = steeringAt(() => 0);
-    for (let i = 0; i < 3; i++) fail(steering, 'a', new QuotaError('Quota exceeded for cores'));
+    let nowMs = 0;
+    const steering = steeringAt(() => nowMs);
+    for (; nowMs < 90_000; nowMs += 30_000) fail(steering, 'a', new QuotaError('Quota exceeded for cores'));
 
     expect(offerBeside(steering)).toEqual([undefined, undefined]);
   });

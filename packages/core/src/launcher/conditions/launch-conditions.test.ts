@@ -129,19 +129,20 @@ describe('a label whose launches fail', () => {
     ]);
   });
 
-  it('is reported at the third refusal for lack of quota, with what the cloud said', () => {
-    const steering = steeringAt(() => NOW_MS);
+  it('is reported at the third refusal for lack of quota within more than 20 s, with what the cloud said', () => {
+    let nowMs = NOW_MS;
+    const steering = steeringAt(() => nowMs);
     const refuse = () => fail(steering, 'big', new QuotaError('403: Quota exceeded for cores'));
-    refuse();
-    refuse();
+    for (let i = 0; i < 3; i++) refuse(); // at one moment, as at a pool that is full
     const before = told(steering);
+    nowMs += 20_000;
     refuse();
 
     expect(before).toEqual([]);
     expect(conditionsOf(steering, {})).toMatchObject([
       {
         ...{ name: 'sky/big', type: 'LabelLaunchesFail', severity: 'warning', reason: 'Quota' },
-        message: '3 launches of label "big" in a row failed: 403: Quota exceeded for cores',
+        message: '4 launches of label "big" in a row failed: 403: Quota exceeded for cores',
       },
     ]);
   });

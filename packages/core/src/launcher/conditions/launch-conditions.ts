@@ -21,7 +21,7 @@ export const CONDITIONS = {
   LabelLaunchesFail: {
     ...{ kind: 'label', severity: 'warning' },
     meaning:
-      'three launch attempts of one label in one provider failed in a row, or two within more than 20 s, of refusals for lack of quota three, whatever other labels do there; the name is `PROVIDER/LABEL`',
+      'three launch attempts of one label in one provider failed in a row, or two within more than 20 s, of refusals for lack of quota three within more than 20 s, whatever other labels do there; the name is `PROVIDER/LABEL`',
     reasons: 'errors',
     nextStep:
       'by reason; with NoCapacity, where no launch has been ready since the launcher started: look at the flavor, the image and the zone',
