@@ -42,7 +42,7 @@ it.each(Object.keys(FEATURES))('a launcher without %s launches, lends and delete
   const [zk, zuulZk] = connections as [ZooKeeper, ZooKeeper];
   const { [name]: _left, ...features } = FEATURES;
   const file = join(directory, 'nodepool.yaml');
-  const config = await loadConfig({ file, drivers: registry, mode: 'service' });
+  const config = await loadConfig({ file, drivers: registry, mode: 'service', stateDir: directory });
   const shared = { clock: systemClock, logger: silentLogger, hostname: 'nl01.example.com', version: '1' };
   const launcher = new Launcher({ ...shared, zk, config, registry, features });
   await launcher.start();
