@@ -72,7 +72,8 @@ interface Times {
 }
 
 /** The same creations and deletions with nothing else, as fast as the services take them. */
-async function bareScript({ api }: OpenStackHarness, count: number): Promise<Times> {
+async function bareScript(harness: OpenStackHarness, count: number): Promise<Times> {
+  const { api } = harness;
   const find = async (
     path: string,
     key: string,
@@ -96,13 +97,13 @@ async function bareScript({ api }: OpenStackHarness, count: number): Promise<Tim
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, createMore));
-  const until = async (isSo: (servers: readonly Record<string, unknown>[]) => boolean): Promise<void> => {
-    while (!isSo(await api.list('nova', '/v2.1/servers/detail', 'servers')))
-      await new Promise((next) => setTimeout(next, 1_000));
-  };
-  await until((servers) => servers.length === count && servers.every(({ status }) => status === 'ACTIVE'));
+  const statuses = async () =>
+    (await api.list('nova', '/v2.1/servers/detail', 'servers')).map(({ status }) => textOf(status));
+  const until = (what: string, isSo: (all: readonly string[]) => boolean): Promise<void> =>
+    harness.until(`${what}, of the bare script`, async () => isSo(await statuses()), PATIENCE_MS, 1_000);
+  await until('servers to be active', (all) => all.length === count && all.every((status) => status === 'ACTIVE'));
   const readyMs = Date.now() - startedMs;
   await Promise.all(ids.map((id) => api.call('nova', 'DELETE', `/v2.1/servers/${id}`)));
-  await until((servers) => servers.length === 0);
+  await until('servers to be gone', (all) => all.length === 0);
   return { readyMs, wholeMs: Date.now() - startedMs };
 }
