@@ -218,6 +218,7 @@ describe('nodepool doctor', () => {
 
     const warned = condition('ConfigurationProblem', get().file('unused.yaml'), '1 warning: unused.yaml:1:1');
     await get().register('launcher', { conditions: [{ ...warned, reason: 'Warnings' }] });
+    await get().register('builder');
 
     const { findings } = await doctor('unused.yaml');
 

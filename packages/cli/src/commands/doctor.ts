@@ -109,7 +109,7 @@ function withoutZooKeeper(error: unknown, { broken, known }: ReadFile, nowMs: nu
   const { reason, finding, nextStep } = error;
   const message = known.zookeeper ? finding : `The servers are not known, as the configuration is broken. ${finding}`;
   const file = { config: undefined, isUnusable: true, configProblems: broken, unserved: new Map() };
-  const rest = { pools: [], hasLauncher: true, answerMs: 0, secretFiles: [] };
+  const rest = { pools: [], hasLauncher: true, hasBuilder: true, answerMs: 0, secretFiles: [] };
   const found = new ConditionList();
   const missing = newCondition(SHARED_CONDITIONS, 'NotConnected', { name: 'ensemble', reason, message, nextStep });
   found.update([...localConditions({ ...file, ...rest }), missing], nowMs);
@@ -133,12 +133,13 @@ async function look(context: CliContext, zk: ZooKeeper, { config, broken }: Read
   const ofUnserved = new Set([...unserved.values()].map(({ problem }) => problem));
   const configProblems = problems.filter((problem) => !ofUnserved.has(problem));
   const hasLauncher = pools.length > 0 || services.some(({ kind }) => kind === 'launcher');
+  const hasBuilder = services.some(({ kind }) => kind === 'builder');
   const local = new ConditionList();
   local.update(
     [
       ...localConditions({
         ...{ config, isUnusable: broken.length > 0, configProblems, unserved },
-        ...{ pools, hasLauncher, answerMs, secretFiles: secrets },
+        ...{ pools, hasLauncher, hasBuilder, answerMs, secretFiles: secrets },
       }),
       ...answers.flatMap(({ found }) => found),
     ],

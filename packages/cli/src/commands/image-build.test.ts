@@ -28,6 +28,9 @@ it('says that no builder is registered', async () => {
     ...{ status: 0, stdout: '' },
     stderr: 'nodepool: no builder is registered; the build starts when one does\n',
   });
+  expect((await call('image-status')).stderr).toBe(
+    'nodepool: no builder is registered; the build starts when one does\n',
+  );
   await get().zk.delete(imageBuildRequestPath('debian-12'));
 });
 

@@ -10,7 +10,7 @@ import type { ImageEntry } from '@nodepool/zk-protocol';
 import { defineCommand, NO_ARGUMENTS } from '../command/command.js';
 import { inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
-import { fetchImageWork } from '../images/ask-builders.js';
+import { fetchImageWork, hasBuilder, NO_BUILDER } from '../images/ask-builders.js';
 import { printImages } from '../images/print-images.js';
 import { withImages } from '../images/with-images.js';
 
@@ -23,9 +23,10 @@ export const command = defineCommand({
 
 /** `nodepool image-status`: which images are paused, which builds are requested, and the work of builders. */
 async function listImageStatus(context: CliContext): Promise<void> {
-  const { rows, work } = await withImages(context, async ({ zk, images }) => ({
+  const { rows, work, isServed } = await withImages(context, async ({ zk, images }) => ({
     rows: imagesOf(images),
     work: await fetchImageWork({ ...context, zk }),
+    isServed: await hasBuilder({ ...context, zk }),
   }));
   const nowMs = context.clock.now();
   const progress: Column<ImageEntry> = {
@@ -37,4 +38,5 @@ async function listImageStatus(context: CliContext): Promise<void> {
   if (format !== 'table' || fields) return;
   for (const row of rows) for (const note of imageNotes(row)) inform(`${row.name}: ${note}`);
   for (const one of work) inform(`${one.image}: ${imageWorkToText(one, nowMs)}`);
+  if (!isServed && rows.some(({ buildRequestedMs }) => buildRequestedMs !== undefined)) inform(NO_BUILDER);
 }

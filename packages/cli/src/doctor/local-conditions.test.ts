@@ -7,9 +7,10 @@ const pool = newPoolComponent({
   ...{ hostname: 'nl01', state: 'running', version: '1.0', launcherId: 'nl01' as LauncherId, name: 'main' },
   ...{ providerName: 'rack', supportedLabels: [], priority: 100, paused: false },
 });
-const config = { providers: new Map([['rack', { name: 'rack' }]]) } as unknown as Config;
+const config = { providers: new Map([['rack', { name: 'rack' }]]), diskimages: new Map() } as unknown as Config;
 const HEALTHY: LocalFacts = {
-  ...{ config, configProblems: [], unserved: new Map(), pools: [pool], hasLauncher: true, answerMs: 3 },
+  ...{ config, configProblems: [], unserved: new Map(), pools: [pool], hasLauncher: true, hasBuilder: false },
+  answerMs: 3,
   secretFiles: [{ file: '/etc/nodepool/secure.yaml', mode: 0o100600 }],
 };
 
@@ -26,6 +27,18 @@ it('reports that no launcher is registered, and then no conditions of providers'
   expect(found({ pools: [], hasLauncher: false })).toEqual([
     ['NoLauncher', 'any', 'no launcher is registered: requests are not served'],
   ]);
+});
+
+it('reports at once that no builder is registered for configured images', () => {
+  const image = { abstract: false, pause: false };
+  const of = (changes: object) =>
+    ({ ...config, diskimages: new Map([['debian', { ...image, ...changes }]]) }) as unknown as Config;
+
+  expect(found({ config: of({}) })).toEqual([
+    ['NoBuilder', 'any', expect.stringContaining('no builder is registered')],
+  ]);
+  expect(found({ config: of({}), hasBuilder: true })).toEqual([]);
+  expect(found({ config: of({ pause: true }) })).toEqual([]);
 });
 
 it('names providers without a registered pool', () => {

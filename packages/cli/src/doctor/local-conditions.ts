@@ -1,7 +1,13 @@
 import type { PoolComponentRecord } from '@nodepool/zk-protocol';
 import type { Config, FoundCondition } from '@nodepool/core';
 import type { ConfigProblem, UnservedProvider } from '@nodepool/core/config';
-import { newCondition, SHARED_CONDITIONS, unservedConditions, type ConditionTypes } from '@nodepool/core/service';
+import {
+  newCondition,
+  noBuilderCondition,
+  SHARED_CONDITIONS,
+  unservedConditions,
+  type ConditionTypes,
+} from '@nodepool/core/service';
 import { formatProblem } from '@nodepool/core/config';
 
 /** What only the machine of the command can see. */
@@ -49,6 +55,7 @@ export interface LocalFacts {
   readonly pools: readonly PoolComponentRecord[];
   /** A launcher is registered, be it one of the original. */
   readonly hasLauncher: boolean;
+  readonly hasBuilder: boolean;
   /** Time that ZooKeeper takes to answer, ms. */
   readonly answerMs: number;
   /** Permission bits of files with secrets. */
@@ -59,6 +66,7 @@ export interface LocalFacts {
 export function localConditions(facts: LocalFacts): FoundCondition[] {
   return [
     ...noLauncher(facts),
+    ...noBuilder(facts),
     ...facts.configProblems
       .filter((problem) => !isOfOpenSecret(problem, facts))
       .map((problem) => configProblem(problem, facts)),
@@ -77,6 +85,11 @@ function noLauncher({ hasLauncher }: LocalFacts): FoundCondition[] {
       ...{ name: 'any', reason: 'NotRegistered', message, nextStep: 'nodepool-launcher' },
     }),
   ];
+}
+
+function noBuilder({ config, hasBuilder }: LocalFacts): FoundCondition[] {
+  const images = [...(config?.diskimages.values() ?? [])].filter(({ abstract, pause }) => !abstract && !pause);
+  return hasBuilder || images.length === 0 ? [] : [noBuilderCondition()];
 }
 
 /** A file of secrets as a whole: {@link openSecrets} has it. */

@@ -24,6 +24,14 @@ export async function builderUrls(source: RecordSource): Promise<string[]> {
   return registeredUrls(await fetchComponents(source, 'builder'), hostname());
 }
 
+/** For a person whose build request waits for a builder. */
+export const NO_BUILDER = 'nodepool: no builder is registered; the build starts when one does';
+
+/** Whether a builder is registered. */
+export async function hasBuilder(source: RecordSource): Promise<boolean> {
+  return (await fetchComponents(source, 'builder')).length > 0;
+}
+
 /** The form of an answer. */
 export interface AnswerForm<T> {
   readonly accept: string;

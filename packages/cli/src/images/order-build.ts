@@ -3,8 +3,7 @@ import { silentLogger } from '@nodepool/core';
 import { formatAge, imageWorkToText } from '@nodepool/core/service';
 import type { CliContext } from '../command/context.js';
 import { inform } from '../command/context.js';
-import { fetchComponents } from '../connection/fetch-records.js';
-import { fetchImageWork } from './ask-builders.js';
+import { fetchImageWork, hasBuilder, NO_BUILDER } from './ask-builders.js';
 import type { StoredImages } from './with-images.js';
 
 /**
@@ -29,9 +28,7 @@ export async function orderBuild(context: CliContext, stored: StoredImages, imag
       inform(`nodepool: a request of ${image} has waited for ${since}; builders try again now`);
     for (const reason of (await findBlocks(context, stored, image)).values()) inform(`${image}: ${reason}`);
   }
-  if ((await fetchComponents({ ...context, zk }, 'builder')).length === 0) {
-    inform('nodepool: no builder is registered; the build starts when one does');
-  }
+  if (!(await hasBuilder({ ...context, zk }))) inform(NO_BUILDER);
   return stat.mtime;
 }
 

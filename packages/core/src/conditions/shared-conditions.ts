@@ -1,4 +1,4 @@
-import type { ConditionTypes } from '../contract/condition.js';
+import { newCondition, type ConditionTypes, type FoundCondition } from '../contract/condition.js';
 
 /** Conditions that services and commands find. */
 export const CONDITIONS = {
@@ -25,4 +25,21 @@ export const CONDITIONS = {
     nextStep:
       'check the ZooKeeper servers and the network; with the embedded server, check the launcher and the disk of its state directory',
   },
+  NoBuilder: {
+    ...{ kind: 'builder', severity: 'warning' },
+    meaning:
+      'images are configured, and no builder is registered; a launcher waits five minutes unless an image awaits a build',
+    reasons: { NotRegistered: 'no builder runs, or all use another ZooKeeper or chroot' },
+    nextStep: 'start nodepool-builder',
+  },
 } as const satisfies ConditionTypes;
+
+/** No builder is registered. @param sinceMs - ms since the epoch; default: now */
+export function noBuilderCondition(sinceMs?: number): FoundCondition {
+  return newCondition(CONDITIONS, 'NoBuilder', {
+    ...{ name: 'any', reason: 'NotRegistered', ...(sinceMs !== undefined && { sinceMs }) },
+    message: 'no builder is registered: images are not built, uploaded or deleted',
+    nextStep:
+      'start nodepool-builder; if one runs, compare its zookeeper-servers (and chroot) with those of the launcher',
+  });
+}

@@ -20,3 +20,9 @@ export function readyUploads(entry: ImageEntry, provider: string): UploadRecord[
     .filter((upload) => upload.provider === provider && upload.state === 'ready' && isBuildReady(upload))
     .sort(newestFirst);
 }
+
+/** Whether an image has a build request, or has never been built, and is not paused by a person. */
+export function awaitsBuild(entry: ImageEntry | undefined): boolean {
+  if (entry?.paused) return false;
+  return entry?.buildRequestedMs !== undefined || readyBuilds(entry).length === 0;
+}

@@ -144,7 +144,7 @@ export function makeParts(options: LauncherOptions) {
       },
       stop: () => metrics?.stop(),
     },
-    new MissingBuilder(context, components),
+    new MissingBuilder(context, components, images),
     new MissingStandby(context, levels),
     { conditions: (nowMs) => servingConditions(serving, nowMs) },
     { conditions: () => leftProviders(serving) },

@@ -3,7 +3,9 @@ import {
   COMPONENTS_ROOT,
   createComponentCache,
   encodeComponent,
+  newBuild,
   newComponent,
+  type ImageEntry,
 } from '@nodepool/zk-protocol';
 import { expect, it } from 'vitest';
 import { ServiceWorld } from '../../../test/support/service-world.js';
@@ -14,7 +16,9 @@ const MINUTE_MS = 60_000;
 
 const imagesOf = (...images: { abstract?: boolean; pause?: boolean }[]) =>
   ({
-    diskimages: new Map(images.map((image, n) => [`i${n}`, { abstract: false, pause: false, ...image }])),
+    diskimages: new Map(
+      images.map((image, n) => [`i${n}`, { name: `i${n}`, abstract: false, pause: false, ...image }]),
+    ),
   }) as unknown as Config;
 
 async function setUp() {
@@ -22,10 +26,18 @@ async function setUp() {
   const { clock, other, context } = world;
   await clock.run(other.ensurePath(`${COMPONENTS_ROOT}/builder`));
   const components = createComponentCache(context);
-  const builders = new MissingBuilder(context, components);
+  const stored = new Map<string, ImageEntry>();
+  const builders = new MissingBuilder(context, components, { ready: true, images: stored });
   await clock.run(components.start());
+  const ready = newBuild({ image: 'i0', id: '1' }, { state: 'ready' }, 0);
+  const setImage = (changes: Partial<ImageEntry> = {}) => {
+    const entry = { name: 'i0', paused: false, buildRequestedMs: undefined, uploads: new Map<string, never>() };
+    stored.set('i0', { ...entry, builds: new Map([['1', ready]]), ...changes });
+  };
+  setImage();
   return {
     world,
+    setImage,
     look: (config = imagesOf({})) => {
       context.config.now = config;
       return builders.conditions().map(({ type, name, severity }) => `${severity} ${type} ${name}`);
@@ -60,6 +72,21 @@ it('tells of a missing builder after five minutes, until one is started, be it o
   expect([atOnce, patient, late, look()]).toEqual([[], [], ['warning NoBuilder any'], []]);
   expect(condition?.sinceMs).toBe(startMs);
   expect(condition?.nextStep).toMatch(/^start nodepool-builder/);
+});
+
+it('tells of a missing builder at once while an image awaits a build', async () => {
+  const { look, setImage, register } = await setUp();
+  const told = [{}, { buildRequestedMs: 5 }, { builds: new Map() }, { builds: new Map(), paused: true }].map(
+    (entry) => {
+      setImage(entry);
+      return look();
+    },
+  );
+  setImage({ buildRequestedMs: 5 });
+  await register();
+
+  expect(told).toEqual([[], ['warning NoBuilder any'], ['warning NoBuilder any'], []]);
+  expect(look()).toEqual([]);
 });
 
 it('keeps silent while builders restart', async () => {
