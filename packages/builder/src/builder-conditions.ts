@@ -55,8 +55,8 @@ export const CONDITIONS = {
   UploadFails: {
     ...{ kind: 'image', severity: 'warning' },
     meaning: 'an upload failed and is retried; the previous image stays in service; the name is `IMAGE/PROVIDER`',
-    reasons: { Error: 'in the message' },
-    nextStep: 'correct the cause that the error names; nodepool image-build IMAGE ends the pause',
+    reasons: { Error: 'in the message', Test: 'its test (`validate`) fails because of the cloud, and is repeated' },
+    nextStep: 'correct the cause that the error names; with Error, nodepool image-build IMAGE ends the pause',
   },
   RemovalFails: {
     ...{ kind: 'image', severity: 'error' },
@@ -80,6 +80,7 @@ export function builderConditions(builder: Builder, hostname: string, nowMs: num
     ...removedProviders(builder),
     ...(builder.unrecorded ? resourceConditions(builder.unrecorded) : []),
     ...failures(builder),
+    ...failingTests(builder),
   ];
 }
 
@@ -138,8 +139,29 @@ function removedProviders({ config, tree, id }: Builder): FoundCondition[] {
   );
 }
 
+/** Labels that lack an image while its upload fails. */
+function labelsOf({ config }: Builder, image: string, provider: string): string {
+  const pools = [...(config.providers.get(provider)?.pools.values() ?? [])];
+  const labels = pools.flatMap((pool) => [...pool.labels.values()].filter(({ diskimage }) => diskimage === image));
+  return [...new Set(labels.map(({ name }) => name))].join(',');
+}
+
+/** Uploads whose test fails because of the cloud: they are complete, and not ready. */
+function failingTests(builder: Builder): FoundCondition[] {
+  return builder.running.uploads.flatMap(({ image, provider = '', testFailure }) => {
+    if (testFailure === undefined) return [];
+    const evidence = { image, provider, labels: labelsOf(builder, image, provider) };
+    return newCondition(CONDITIONS, 'UploadFails', {
+      ...{ name: `${image}/${provider}`, reason: 'Test', evidence },
+      message: `the test of its upload to provider "${provider}" fails and is repeated: ${testFailure}`,
+      nextStep: 'correct what the error names; the test is repeated by itself, and nodepool image-status shows it',
+    });
+  });
+}
+
 /** Uploads and removals that failed and will be retried. */
-function failures({ failingUploads, failingDeletions }: Builder): FoundCondition[] {
+function failures(builder: Builder): FoundCondition[] {
+  const { failingUploads, failingDeletions } = builder;
   return [
     ...failingUploads.map(({ image, provider, attempts, error, failedMs }) =>
       newCondition(CONDITIONS, 'UploadFails', {
@@ -147,7 +169,7 @@ function failures({ failingUploads, failingDeletions }: Builder): FoundCondition
           name: `${image}/${provider}`,
           reason: 'Error',
           lastSeenMs: failedMs,
-          evidence: { image, provider, attempts },
+          evidence: { image, provider, attempts, labels: labelsOf(builder, image, provider) },
         },
         message: `its upload to provider "${provider}" has failed ${attempts} times: ${error}`,
         nextStep: `correct what the error names; it is tried again by itself, and at once with nodepool image-build ${image}`,

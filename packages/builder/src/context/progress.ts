@@ -11,6 +11,8 @@ export interface Progress {
   phase: string;
   /** It waits and needs no worker. */
   readonly isIdle?: true;
+  /** Why the last test of the upload failed, if that proves nothing about the image. */
+  readonly testFailure?: string | undefined;
   /** Set for uploads. */
   readonly provider?: string;
   readonly uploadId?: string;

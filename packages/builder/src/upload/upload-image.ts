@@ -107,8 +107,9 @@ async function finish(
   await runHook(context, order, externalId, file);
   const place = at(record.current, startedMs);
   const tested = await validateUpload(context, { ...record.current, externalId }, order.signal, {
-    testing: (last) => order.progress({ ...place, phase: last === undefined ? 'test' : againAfter(last) }),
-    waiting: (reason) => order.progress({ ...place, phase: againAfter(reason), isIdle: true }),
+    testing: (last) =>
+      order.progress({ ...place, phase: last === undefined ? 'test' : againAfter(last), testFailure: last }),
+    waiting: (reason) => order.progress({ ...place, phase: againAfter(reason), testFailure: reason, isIdle: true }),
   });
   const seconds = (context.clock.now() - startedMs) / 1_000;
   await record.update({ state: 'ready', externalId }, { [DURATION_KEY]: seconds, [TESTED_KEY]: tested });

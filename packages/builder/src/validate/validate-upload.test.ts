@@ -13,6 +13,7 @@ import {
 } from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { failedTests, withoutFailedTests } from '@nodepool/core/service';
+import { builderConditions } from '../builder-conditions.js';
 import { kill, Processes } from '../../test/support/processes.js';
 import { MAKE_IMAGE, World } from '../../test/support/world.js';
 
@@ -101,17 +102,17 @@ describe('a new upload', () => {
     await nothingLeft(of);
   });
 
-  /** Starts with one good image in service and rebuilds it. @returns the cloud id of the new image */
-  async function replaceGood(sky: string, before: (of: World) => void): Promise<{ of: World; good: string }> {
+  /** Starts with one good image in service and rebuilds it. @returns the cloud id of the good image */
+  async function replaceGood(sky: string, before: (of: World) => void) {
     const of = await start('pool: main', SSH);
     await of.launcher();
     of.config = await of.reload({ diskimages: debian('pool: main'), cloud: SSH, sky });
-    await of.builder();
+    const builder = await of.builder();
     await states(of, READY);
     const [{ id: good = '' } = {}] = of.cloud.cloud.images();
     before(of);
     await of.zk.create(imageBuildRequestPath('debian'));
-    return { of, good };
+    return { of, good, builder };
   }
 
   it('that does not boot where its predecessor does is refused and not uploaded again', LIMITS, async () => {
@@ -162,17 +163,32 @@ describe('a new upload', () => {
     await nothingLeft(of);
   });
 
-  it('is not refused for lack of capacity', LIMITS, async () => {
-    const { of } = await replaceGood('launch-retries: 1', (it) => it.cloud.cloud.set('failures.capacity', 1));
+  // Ends: UploadFails Test
+  it('is not refused for lack of capacity, which is a condition until the test passes', LIMITS, async () => {
+    const { of, builder } = await replaceGood('launch-retries: 1', (it) => it.cloud.cloud.set('failures.capacity', 1));
     await vi.waitFor(
       () => expect(of.said.join('\n')).toContain('warn Image test is repeated: the launch failed'),
       WAIT,
     );
 
+    const conditions = () => builderConditions(builder, 'nb01', Date.now());
+    await vi.waitFor(
+      () =>
+        expect(conditions()).toMatchObject([
+          {
+            ...{ name: 'debian/sky', type: 'UploadFails', reason: 'Test', evidence: { labels: 'small' } },
+            message: expect.stringMatching(
+              /^the test of its upload to provider "sky" fails and is repeated: .+/,
+            ) as string,
+          },
+        ]),
+      WAIT,
+    );
     of.cloud.cloud.set('failures.capacity', 0);
 
     await states(of, { builds: ['ready', 'ready'], uploads: ['sky ready', 'sky ready'] });
     expect(of.said.filter((text) => text === 'info Upload started')).toHaveLength(2);
+    await vi.waitFor(() => expect(conditions()).toEqual([]), WAIT);
   });
 
   it('is refused by the command, and its output is reported', LIMITS, async () => {

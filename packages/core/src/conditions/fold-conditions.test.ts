@@ -62,6 +62,15 @@ it('puts a label that is not served under what is wrong with the label in its on
   ]);
 });
 
+it('puts a label without an image under the upload of this image that fails', () => {
+  const missing = { ...unserved, reason: 'ImageMissing' };
+  const upload = wrong('image', 'debian/sky', 'UploadFails', 'Test', { provider: 'sky', labels: 'b,a' });
+  const other = { ...upload, evidence: { provider: 'sky', labels: 'b' } };
+
+  expect(folded(missing, upload)).toEqual([['UploadFails', ['NotServed']]]);
+  expect(folded(missing, other)).toHaveLength(2);
+});
+
 it('does not take what may be over for a cause', () => {
   expect(folded({ ...silent, status: 'unknown' }, unserved)).toEqual([
     ['CallsUnanswered', []],

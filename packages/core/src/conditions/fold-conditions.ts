@@ -77,8 +77,19 @@ function causeOf<T extends Condition>(condition: T, all: readonly T[]): T | unde
   }
   if (OF_BUILDERS.has(`${type} ${reason}`)) return all.find((other) => other.type === 'NoBuilder');
   if (type !== 'NotServed') return undefined;
-  const cause = BY_PROVIDER.has(reason) ? ofProvider(evidence['onlyProvider']) : undefined;
+  const cause = BY_PROVIDER.has(reason) ? ofProvider(evidence['onlyProvider']) : failedUpload(condition, all);
   return cause ?? (BY_LABEL.has(reason) ? ofLabel('LabelUnusable', 'LabelLaunchesFail') : undefined);
+}
+
+/** The upload that fails of the image that a label lacks. */
+function failedUpload<T extends Condition>({ reason, name, evidence }: T, all: readonly T[]): T | undefined {
+  if (reason !== 'ImageMissing') return undefined;
+  return all.find(
+    ({ type, evidence: of }) =>
+      type === 'UploadFails' &&
+      of['provider'] === evidence['onlyProvider'] &&
+      String(of['labels']).split(',').includes(name),
+  );
 }
 
 /** Whether a condition tells best what is wrong with the API of a provider. */
