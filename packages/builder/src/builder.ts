@@ -1,6 +1,7 @@
 import {
   ImageTree,
   newComponent,
+  steadyNow,
   withComponent,
   type BuildRecord,
   type ComponentRecord,
@@ -10,6 +11,7 @@ import type { Config, Logger } from '@nodepool/core';
 import { Registration, type UnrecordedResources } from '@nodepool/core/launcher';
 import { lastBuildMs, unfinishedAfter, readyBuilds } from '@nodepool/core/service';
 import { ActivityReport, describeActivity, type FailuresOf } from './activity.js';
+import { STORING } from './build/build-image.js';
 import { Builds, type BuildStatus } from './build/build-queue.js';
 import { failedToImageWork, type FailedWork } from './context/failed-work.js';
 import { ImagesDatabase, type DatabaseProblem } from './context/images-database.js';
@@ -208,7 +210,7 @@ export class Builder {
     const deadlineMs = Math.min(limitMs, builds.longestMs + CLEANING_MS);
     const cancel = clock.setTimer(deadlineMs - Math.min(ABORT_MS, deadlineMs / 2), () => builds.abort());
     const work = { builds: builds.drain(), uploads: uploads.stop(), deletions: janitor.stop() };
-    await endWithin(this.#options, deadlineMs, work);
+    await endWithin(this.#options, deadlineMs, work, () => builds.running.some(({ phase }) => phase !== STORING));
     cancel();
   }
 
@@ -328,16 +330,32 @@ function registerAgain(registration: { register(): Promise<void> }, logger: Logg
   });
 }
 
-/** Waits with a time limit. Logs unfinished work, which is cleaned up after the next start. */
+/**
+ * Waits with a time limit, and not for ZooKeeper: while it is away, only builds can still end. Logs unfinished work, which is cleaned
+ * up after the next start.
+ */
 async function endWithin(
   { clock, zk, logger }: Pick<BuilderOptions, 'clock' | 'zk' | 'logger'>,
   limitMs: number,
   work: Readonly<Record<string, Promise<unknown>>>,
+  isBuilding: () => boolean = () => false,
 ): Promise<void> {
-  const unfinished = await unfinishedAfter(limitMs, clock, new Map(Object.entries(work)));
-  if (unfinished.length === 0) return;
-  const zookeeper = zk.state === 'CONNECTED' ? 'connected' : 'away';
-  logger.warn('Timed out waiting for work to end; it is cleaned up after the next start', { unfinished, zookeeper });
+  const tasks = new Map(Object.entries(work));
+  const endMs = steadyNow(clock) + limitMs;
+  for (let wasAway = false, leftMs = limitMs; ; leftMs = endMs - steadyNow(clock)) {
+    const unfinished = await unfinishedAfter(Math.min(leftMs, ABORT_MS), clock, tasks);
+    if (unfinished.length === 0) return;
+    const isAway = zk.state !== 'CONNECTED';
+    if (leftMs <= ABORT_MS || (isAway && wasAway && !isBuilding())) {
+      const zookeeper = isAway ? 'away' : 'connected';
+      logger.warn('Timed out waiting for work to end; it is cleaned up after the next start', {
+        unfinished,
+        zookeeper,
+      });
+      return;
+    }
+    wasAway = isAway;
+  }
 }
 
 function workOf(

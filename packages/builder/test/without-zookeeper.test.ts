@@ -6,11 +6,14 @@ import { join } from 'node:path';
 import { freePorts } from '@nodepool/test-servers';
 import { startEmbeddedServer, type EmbeddedServer } from '@nodepool/zk-protocol/embedded';
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
+import { debian } from './support/builds.js';
 import { BUILDER, Processes } from './support/processes.js';
+import { useWorld } from './support/use-world.js';
 
 const WAIT = { timeout: 50_000, interval: 50 };
 
 const processes = new Processes();
+const startWorld = useWorld();
 let server: EmbeddedServer | undefined;
 
 afterEach(async () => {
@@ -69,4 +72,17 @@ it('a builder reports that ZooKeeper is unavailable, at its start and later', { 
   await says({ ready, health: '200 degraded', connection: ['Lost'] });
   await begin();
   await says({ ready: '200 OK', health: '200 ok', connection: [] });
+});
+
+it('a builder that stops does not wait for ZooKeeper to store the end of an upload', { timeout: 120_000 }, async () => {
+  const of = await startWorld({ diskimages: debian(), cloud: 'upload-time: 3600' });
+  const builder = await of.builder();
+  await vi.waitFor(() => expect(builder.running.uploads).toMatchObject([{ phase: 'uploading' }]), WAIT);
+  await of.stopZooKeeper();
+
+  const startMs = Date.now();
+  await builder.drain(Infinity);
+
+  expect(Date.now() - startMs).toBeLessThan(30_000);
+  expect(of.said.join('\n')).toContain('warn Timed out waiting for work to end');
 });

@@ -30,6 +30,9 @@ import { toolCommand, toolEnvironment, type ToolOrder } from './tool-command.js'
 const HOOK = /dib-run-parts .*\/hooks\/(?<phase>[a-z-]+)\.d\b/;
 const CONVERTING = /\b(?:qemu-img convert|Converting image)\b/;
 
+/** Phase of a build whose tool has ended. */
+export const STORING = 'storing the result';
+
 /** What a line of the build tool's output says about where the build is; `undefined`: nothing. */
 function phaseOf(line: string): string | undefined {
   const hook = HOOK.exec(line)?.groups?.['phase'];
@@ -63,6 +66,7 @@ export async function buildImage(context: BuilderContext, order: BuildOrder): Pr
   const startedMs = clock.now();
   logger.info('Build started', { image: image.name, build: building.id, formats, why });
   const { result, failure } = await runBuild(context, order, building.id, startedMs);
+  order.progress({ image: image.name, buildId: building.id, startedMs, phase: STORING });
   const exitCode = result.ended === 'exit' ? result.code : 1;
   events.buildEnded(image.name, { exitCode, durationMs: clock.now() - startedMs });
   const problem = exitCode === 0 ? await findProblem(context, building, formats) : reasonOf(result, image, failure);
