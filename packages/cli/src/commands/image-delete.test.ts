@@ -23,8 +23,21 @@ describe('nodepool image-delete', () => {
   it('marks the upload', async () => {
     await get().createUpload();
 
-    expect(await remove('0000000000')).toEqual({ status: 0, stdout: '', stderr: '' });
+    expect(await remove('0000000000')).toMatchObject({ status: 0, stdout: '' });
     expect(await states()).toBe('deleting\n');
+  });
+
+  it('says that the newest build is uploaded again, and what takes it out of service', async () => {
+    await get().createUpload();
+    const { stderr } = await remove('0000000000');
+
+    expect(stderr).toContain(
+      `nodepool: if build ${BUILD} is the newest of debian-12, its builder uploads it again at once`,
+    );
+    expect(stderr).toContain(
+      `nodepool image-rollback debian-12; to delete it everywhere: nodepool dib-image-delete debian-12-`,
+    );
+    expect((await remove('0000000000')).stderr).toBe('');
   });
 
   it('keeps an upload in progress, and reports an unknown upload', async () => {

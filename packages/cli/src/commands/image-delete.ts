@@ -1,6 +1,7 @@
 import type { Options } from 'yargs';
 import { decodeUpload, encodeUpload, uploadPath, withUpload } from '@nodepool/zk-protocol';
 import { defineCommand, text } from '../command/command.js';
+import { inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
 import { changeImageRecord } from '../images/change-image-record.js';
 
@@ -36,7 +37,8 @@ interface UploadAddress {
 async function deleteUpload(context: CliContext, upload: UploadAddress): Promise<void> {
   const { image, buildId, provider, uploadId } = upload;
   const missing = 'Image upload not found';
-  await changeImageRecord(
+  let wasReady = false;
+  const isChanged = await changeImageRecord(
     context,
     { path: uploadPath(image, buildId, provider, uploadId), missing },
     ({ data, stat }) => {
@@ -44,7 +46,14 @@ async function deleteUpload(context: CliContext, upload: UploadAddress): Promise
       const record = decodeUpload({ image, buildId, provider, id: uploadId }, data, stat, nowMs);
       if (!record) return { stays: missing };
       if (record.state === 'uploading') return { stays: 'Cannot delete because image upload in progress' };
+      wasReady = record.state === 'ready';
       return { body: encodeUpload(withUpload(record, { state: 'deleting' }, nowMs)) };
     },
   );
+  if (isChanged && wasReady) inform(`nodepool: ${uploadedAgain(image, buildId)}`);
 }
+
+/** A deleted upload does not withdraw its build. */
+const uploadedAgain = (image: string, buildId: string): string =>
+  `if build ${buildId} is the newest of ${image}, its builder uploads it again at once; to have the build before it in service: ` +
+  `nodepool image-rollback ${image}; to delete it everywhere: nodepool dib-image-delete ${image}-${buildId}`;

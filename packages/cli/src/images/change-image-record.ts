@@ -12,16 +12,20 @@ type Stored = Pick<Extract<ReadResult, { read: 'data' }>, 'data' | 'stat'>;
 /** The next body of a record, or why it stays unchanged. */
 type Change = { readonly body: Buffer } | { readonly stays: string };
 
-/** Changes the record of a build or upload. A record that stays is a success, as scripts rely on it, except with `--strict`. */
+/**
+ * Changes the record of a build or upload. A record that stays is a success, as scripts rely on it, except with `--strict`.
+ * @returns whether the record was changed
+ */
 export async function changeImageRecord(
   context: CliContext,
   { path, missing }: { readonly path: string; readonly missing: string },
   decide: (stored: Stored) => Change,
-): Promise<void> {
+): Promise<boolean> {
   const stays = await withZooKeeper(context, (zk) => changeStored(zk, path, missing, decide));
-  if (stays === undefined) return;
+  if (stays === undefined) return true;
   if (context.options.strict) throw new CliError(stays);
   print(stays);
+  return false;
 }
 
 /** Retries when another process, such as the builder, writes at the same time. */
