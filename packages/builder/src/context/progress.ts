@@ -20,7 +20,7 @@ export interface Progress {
   totalBytes?: number;
   /** When the cloud took the last bytes; before the first ones, when the upload began. */
   sentAtMs?: number;
-  /** Of an upload, over its whole time until then. */
+  /** Of an upload, in the last 30 s until then. */
   bytesPerSecond?: number;
   /** Of an upload, at that rate. */
   secondsLeft?: number;
@@ -40,6 +40,9 @@ export function waitingToWork(waiting: WaitingWork, builder: string, nowMs: numb
 /** A cloud that takes no data for so long hangs. */
 const QUIET_MS = 20_000;
 
+/** Time over which the rate of an upload is measured. */
+const RATE_SECONDS = 30;
+
 const isAllSent = ({ sentBytes, totalBytes }: Progress): boolean => sentBytes !== undefined && sentBytes === totalBytes;
 
 /** What does not happen. Some drivers report no progress, so a missing report does not prove that no data is taken. */
@@ -54,7 +57,8 @@ function sentOf(progress: Progress, quietMs: number): ImageWork['sent'] {
   if (sentBytes === undefined || totalBytes === undefined || bytesPerSecond === undefined) return null;
   const sent = { bytes: sentBytes, totalBytes, bytesPerSecond, secondsLeft };
   if (quietMs === 0 || bytesPerSecond === 0 || isAllSent(progress)) return sent;
-  const rate = Math.round(sentBytes / (sentBytes / bytesPerSecond + quietMs / 1_000));
+  const recent = Math.min(sentBytes, bytesPerSecond * RATE_SECONDS);
+  const rate = Math.round(recent / (recent / bytesPerSecond + quietMs / 1_000));
   const left = rate === 0 ? null : Math.ceil((totalBytes - sentBytes) / rate);
   return { ...sent, bytesPerSecond: rate, secondsLeft: left };
 }

@@ -27,9 +27,9 @@ export interface ImageWork {
 export interface SentBytes {
   readonly bytes: number;
   readonly totalBytes: number;
-  /** Average over the whole upload. */
+  /** In the last 30 s. */
   readonly bytesPerSecond: number;
-  /** Estimate at the average rate; `null` if unknown. */
+  /** Estimate at this rate; `null` if unknown. */
   readonly secondsLeft: number | null;
 }
 
