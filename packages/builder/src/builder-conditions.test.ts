@@ -67,6 +67,33 @@ it('a builder reports that uploads of a removed provider keep files until the pr
   });
 });
 
+// Ends: NotStarted Error
+it('a builder starts without a provider whose cloud is not known, until a configuration names it', async () => {
+  const fake = createFakeDriver();
+  let isKnown = false;
+  const getProvider: Driver['getProvider'] = (config, context) => {
+    if (!isKnown) throw new Error('cloud "sky" is not known');
+    return fake.getProvider(config, context);
+  };
+  const of = await World.start({ diskimages: DEBIAN, drivers: [{ ...fake, getProvider }] });
+  world = of;
+  const builder = await of.builder();
+  const found = () => builderConditions(builder, 'nb01', Date.now()).filter(({ kind }) => kind === 'provider');
+  await vi.waitFor(() => expect(of.states('debian').builds).toEqual(['ready']), WAIT);
+  const before = found();
+  isKnown = true;
+  await builder.reconfigure(of.config);
+  await vi.waitFor(() => expect(of.states('debian').uploads).toContain('sky ready'), WAIT);
+
+  expect(before).toMatchObject([
+    {
+      ...{ name: 'sky', type: 'NotStarted', severity: 'error' },
+      message: 'it could not be started: cloud "sky" is not known; it gets no images',
+    },
+  ]);
+  expect(found()).toEqual([]);
+});
+
 // Ends: BuildFailed Error, NoReadyBuild BuildFailed
 it('a builder reports a build that failed, until one succeeds', async () => {
   const failing = `${DEBIAN}  env-vars: {FAIL: "3"}\n`;

@@ -1,6 +1,12 @@
 import type { FoundCondition } from '@nodepool/core';
 import { resourceConditions } from '@nodepool/core/launcher';
-import { imageConditions, newCondition, unservedImageConditions, type ConditionTypes } from '@nodepool/core/service';
+import {
+  imageConditions,
+  newCondition,
+  notStartedCondition,
+  unservedImageConditions,
+  type ConditionTypes,
+} from '@nodepool/core/service';
 import type { Builder } from './builder.js';
 import { isConfigured } from './plan/unserved-images.js';
 import type { DatabaseProblem } from './context/images-database.js';
@@ -77,6 +83,7 @@ export function builderConditions(builder: Builder, hostname: string, nowMs: num
     // an image that was never built is being built now, or reported below as blocked
     ...images.filter(({ reason }) => reason !== 'NeverBuilt'),
     ...waiting.flatMap((work) => blocked(work) ?? []),
+    ...builder.failedProviders.map(([name, error]) => notStartedCondition(name, error, 'it gets no images')),
     ...removedProviders(builder),
     ...(builder.unrecorded ? resourceConditions(builder.unrecorded) : []),
     ...failures(builder),

@@ -5,6 +5,7 @@ import {
   withComponent,
   type BuildRecord,
   type ComponentRecord,
+  type ConnectionState,
   type ImageChange,
 } from '@nodepool/zk-protocol';
 import type { Config, Logger } from '@nodepool/core';
@@ -141,6 +142,11 @@ export class Builder {
     return [...(builds?.waiting ?? []), ...(uploads?.missing ?? []), ...recorded];
   }
 
+  /** Providers that could not be created, and why. */
+  get failedProviders(): readonly (readonly [string, Error])[] {
+    return [...(this.#parts?.context.providers.failed ?? [])];
+  }
+
   /** Failed uploads that will be retried. */
   get failingUploads(): Uploads['failing'] {
     return this.#parts?.uploads.failing ?? [];
@@ -175,9 +181,7 @@ export class Builder {
     await removeLeftovers(context.tmpRoot, logger);
     await this.registration.register();
     this.#parts = parts;
-    zk.onState((state) => {
-      if (state === 'CONNECTED') registerAgain(this.registration, logger);
-    });
+    zk.onState((state) => registerAgain(state, this.registration, logger));
     this.registration.update(runningComponent(this.registration.body, context, webUrl));
     logger.info('Builder started', { builder: context.builderId, images: [...this.#config.diskimages.keys()] });
     void this.#sweep(true);
@@ -205,10 +209,9 @@ export class Builder {
     this.#stopping = true;
     this.#cancelSweep?.();
     if (!this.#parts) return;
-    const { clock } = this.#options;
     const { builds, uploads, janitor } = this.#parts;
     const deadlineMs = Math.min(limitMs, builds.longestMs + CLEANING_MS);
-    const cancel = clock.setTimer(deadlineMs - Math.min(ABORT_MS, deadlineMs / 2), () => builds.abort());
+    const cancel = this.#options.clock.setTimer(deadlineMs - Math.min(ABORT_MS, deadlineMs / 2), () => builds.abort());
     const work = { builds: builds.drain(), uploads: uploads.stop(), deletions: janitor.stop() };
     await endWithin(this.#options, deadlineMs, work, () => builds.running.some(({ phase }) => phase !== STORING));
     cancel();
@@ -324,7 +327,8 @@ function partsOf(
   return { builds, uploads, janitor: new Janitor(context, { isInUse }), context };
 }
 
-function registerAgain(registration: { register(): Promise<void> }, logger: Logger): void {
+function registerAgain(state: ConnectionState, registration: { register(): Promise<void> }, logger: Logger): void {
+  if (state !== 'CONNECTED') return;
   registration.register().catch((error: unknown) => {
     logger.warn('Failed to register the builder; retrying in the next session', { error });
   });

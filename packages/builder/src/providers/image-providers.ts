@@ -14,6 +14,8 @@ interface Running {
 /** The providers that manage images. */
 export class ImageProviders {
   readonly #running = new Map<string, Running>();
+  /** Why providers could not be created, such as for a cloud that is not known; the next configuration tries again. */
+  readonly #failed = new Map<string, Error>();
   readonly #ending = new Set<Promise<void>>();
 
   constructor(
@@ -21,6 +23,11 @@ export class ImageProviders {
     private readonly contextOf: ContextOf,
     private readonly logger: Logger,
   ) {}
+
+  /** Providers that could not be created, and why. */
+  get failed(): ReadonlyMap<string, Error> {
+    return this.#failed;
+  }
 
   /** Applies a configuration: replaces changed providers, and ends removed ones after their calls have ended. */
   async reconfigure(config: Config): Promise<void> {
@@ -30,23 +37,28 @@ export class ImageProviders {
       this.#running.delete(name);
       this.#end(name, provider);
     }
+    this.#failed.clear();
     for (const next of config.providers.values()) {
       if (next.images === undefined || this.#running.has(next.name)) continue;
       const driver = await this.registry.get(next.driverName);
-      this.#running.set(next.name, {
-        config: next,
-        provider: driver.getProvider(next, this.contextOf(next)),
-        started: undefined,
-      });
+      try {
+        const provider = driver.getProvider(next, this.contextOf(next));
+        this.#running.set(next.name, { config: next, provider, started: undefined });
+      } catch (error) {
+        this.#failed.set(next.name, error instanceof Error ? error : new Error(String(error)));
+        this.logger.error('Provider could not be started; continuing without it', { provider: next.name, error });
+      }
     }
   }
 
   /**
    * Starts the provider on its first use.
    * @returns `undefined` for a provider that does not exist or manages no images
-   * @throws the error of the start; the next use tries again
+   * @throws the error of the start; the next use tries again, or the next configuration if it could not be created
    */
   async use(name: string, signal: AbortSignal): Promise<Provider | undefined> {
+    const failure = this.#failed.get(name);
+    if (failure) throw failure;
     const running = this.#running.get(name);
     if (!running) return undefined;
     running.started ??= (running.provider.startImages?.(signal) ?? Promise.resolve()).catch((error: unknown) => {

@@ -1,3 +1,4 @@
+import { causeOf } from './error-reason.js';
 import { newCondition, type ConditionTypes, type FoundCondition } from '../contract/condition.js';
 
 /** Conditions that services and commands find. */
@@ -25,6 +26,12 @@ export const CONDITIONS = {
     nextStep:
       'check the ZooKeeper servers and the network; with the embedded server, check the launcher and the disk of its state directory',
   },
+  NotStarted: {
+    ...{ kind: 'provider', severity: 'error' },
+    meaning:
+      'a provider failed to start; a launcher retries with back-off, a builder after a change of the configuration',
+    ...{ reasons: 'errors', nextStep: 'by reason' },
+  },
   NoBuilder: {
     ...{ kind: 'builder', severity: 'warning' },
     meaning:
@@ -42,4 +49,10 @@ export function noBuilderCondition(sinceMs?: number): FoundCondition {
     nextStep:
       'start nodepool-builder; if one runs, compare its zookeeper-servers (and chroot) with those of the launcher',
   });
+}
+
+/** A provider could not be started. @param consequence - of that, for operators */
+export function notStartedCondition(name: string, error: Error, consequence: string): FoundCondition {
+  const message = `it could not be started: ${error.message}; ${consequence}`;
+  return newCondition(CONDITIONS, 'NotStarted', { name, message, ...causeOf(error, name) });
 }

@@ -23,7 +23,11 @@ export type { ConditionChange } from '../conditions/condition-list.js';
 export { ConditionList } from '../conditions/condition-list.js';
 export type { ConditionSource } from '../conditions/condition-source.js';
 export { serviceName } from '../conditions/service-name.js';
-export { CONDITIONS as SHARED_CONDITIONS, noBuilderCondition } from '../conditions/shared-conditions.js';
+export {
+  CONDITIONS as SHARED_CONDITIONS,
+  noBuilderCondition,
+  notStartedCondition,
+} from '../conditions/shared-conditions.js';
 export { unservedConditions, unservedImageConditions } from '../conditions/unserved-providers.js';
 export { conditionFromJson, conditionToJson } from '../conditions/condition-json.js';
 export type { SharedCondition } from '../conditions/merge-conditions.js';

@@ -1,5 +1,6 @@
 import { newCondition, type ConditionTypes, type FoundCondition } from '../../contract/condition.js';
-import { adviceFor, causeOf } from '../../conditions/error-reason.js';
+import { adviceFor } from '../../conditions/error-reason.js';
+import { notStartedCondition } from '../../conditions/shared-conditions.js';
 import type { ProviderRunner } from '../providers/provider-runner.js';
 import type { SteeringReport } from '../plan/steering.js';
 import type { LabelOffer } from './label-offers.js';
@@ -7,11 +8,6 @@ import { firstOf } from '../../text/first-of.js';
 
 /** Conditions of launches. */
 export const CONDITIONS = {
-  NotStarted: {
-    ...{ kind: 'provider', severity: 'error' },
-    meaning: 'a provider failed to start; retried with back-off',
-    ...{ reasons: 'errors', nextStep: 'by reason' },
-  },
   LaunchesFail: {
     ...{ kind: 'provider', severity: 'error' },
     meaning:
@@ -48,9 +44,7 @@ export interface ProviderFacts {
 /** Providers that could not be started. */
 export function startConditions(runners: Iterable<ProviderRunner>, offers: ProviderFacts['offers']): FoundCondition[] {
   return [...runners].flatMap(({ name, startFailure }) => {
-    if (!startFailure) return [];
-    const message = `it could not be started: ${startFailure.message}; ${elsewhere(name, offers)}`;
-    return [newCondition(CONDITIONS, 'NotStarted', { name, message, ...causeOf(startFailure, name) })];
+    return startFailure ? [notStartedCondition(name, startFailure, elsewhere(name, offers))] : [];
   });
 }
 

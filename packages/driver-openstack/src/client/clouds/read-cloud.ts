@@ -62,7 +62,7 @@ function missingCloud(files: CloudFiles, name: string): string {
   if (files.files.length === 0) {
     return (
       `cloud "${name}" is not known: there is no clouds.yaml in the current folder, ~/.config/openstack or ` +
-      `/etc/openstack, and OS_CLIENT_CONFIG_FILE names none`
+      `/etc/openstack, and OS_CLIENT_CONFIG_FILE names no file that can be read`
     );
   }
   const hint = known.length > 0 ? `it has ${known.join(', ')}` : 'it has no clouds';
