@@ -70,6 +70,13 @@ it.each([
   expect(await requested(image)).toBeUndefined();
 });
 
+it('image-status shows an image as paused that the configuration pauses', async () => {
+  await get().zk.ensurePath(imageBuildRequestPath('stopped'));
+  const { stdout } = await call('image-status', '--fields', 'image,paused', '--no-headers');
+
+  expect(stdout).toContain('stopped  True\n');
+});
+
 it('reports that a paused image waits', async () => {
   await call('image-pause', 'debian-12');
 

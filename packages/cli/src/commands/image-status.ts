@@ -10,6 +10,7 @@ import type { ImageEntry } from '@nodepool/zk-protocol';
 import { defineCommand, NO_ARGUMENTS } from '../command/command.js';
 import { inform } from '../command/context.js';
 import type { CliContext } from '../command/context.js';
+import { loadIfPresent } from '../connection/connection.js';
 import { fetchImageWork, hasBuilder, NO_BUILDER } from '../images/ask-builders.js';
 import { printImages } from '../images/print-images.js';
 import { withImages } from '../images/with-images.js';
@@ -23,8 +24,12 @@ export const command = defineCommand({
 
 /** `nodepool image-status`: which images are paused, which builds are requested, and the work of builders. */
 async function listImageStatus(context: CliContext): Promise<void> {
+  const config = await loadIfPresent(context);
   const { rows, work, isServed } = await withImages(context, async ({ zk, images }) => ({
-    rows: imagesOf(images),
+    rows: imagesOf(images).map((row) => ({
+      ...row,
+      paused: row.paused || config?.diskimages.get(row.name)?.pause === true,
+    })),
     work: await fetchImageWork({ ...context, zk }),
     isServed: await hasBuilder({ ...context, zk }),
   }));
