@@ -28,6 +28,16 @@ it('objects if a tenth more than the last build took is not free, for this image
   expect(await book.shortage('fedora')).toBeUndefined();
 });
 
+it('states numbers that add up', async () => {
+  const mebibyte = 1024 * 1024;
+  const needed = 2 * Math.ceil((await freeBytes(directory)) / mebibyte);
+  await book.learn('debian', { imagesBytes: Math.floor((needed * mebibyte) / 1.1), tmpBytes: 1 });
+  const [has = 0, needs = 0, missing] =
+    ((await book.shortage('debian')) ?? '').match(/\d+(?= MiB)/g)?.map(Number) ?? [];
+
+  expect([needs, missing]).toEqual([needed, needs - has]);
+});
+
 it('remembers several images across restarts, and replaces earlier values', async () => {
   const free = await freeBytes(directory);
   await book.learn('debian', { imagesBytes: free * 2, tmpBytes: 1 });

@@ -11,8 +11,9 @@ export interface SpaceNeed {
 const FILE = 'build_space.json';
 /** The next build may need a bit more than the last one. */
 const MARGIN = 1.1;
+const MEBIBYTE = 1024 * 1024;
 /** Minimum for any image. */
-const LEAST_BYTES = 64 * 1024 * 1024;
+const LEAST_BYTES = 64 * MEBIBYTE;
 
 /** Bytes that can be written to the file system of a directory. */
 export async function freeBytes(directory: string): Promise<number> {
@@ -41,8 +42,9 @@ export class SpaceBook {
       const wanted = Math.max(LEAST_BYTES, typeof last === 'number' ? last * MARGIN : 0);
       const free = await freeBytes(directory);
       if (free < wanted) {
-        const lack = `${mebibytes(wanted - free)} MiB are missing`;
-        return `"${directory}" has ${mebibytes(free)} MiB free, and the build needs ${mebibytes(wanted)} MiB: ${lack}`;
+        const has = Math.floor(free / MEBIBYTE);
+        const needs = Math.ceil(wanted / MEBIBYTE);
+        return `"${directory}" has ${has} MiB free, and the build needs ${needs} MiB: ${needs - has} MiB are missing`;
       }
     }
     return undefined;
@@ -62,5 +64,3 @@ export class SpaceBook {
     }
   }
 }
-
-const mebibytes = (bytes: number): number => Math.ceil(bytes / 1024 / 1024);

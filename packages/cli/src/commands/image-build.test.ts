@@ -1,5 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
 import { imageBuildRequestPath } from '@nodepool/zk-protocol';
+import { listen } from '../../test/program.js';
 import { useWorld } from '../../test/world.js';
 
 const get = useWorld();
@@ -47,6 +48,19 @@ it('requests a build, and renews a request that waits', async () => {
   });
 
   expect([first?.version, (await requested('debian-12'))?.version]).toEqual([0, 1]);
+});
+
+it('says what blocks a request that waits', async () => {
+  const error = '"/images" has 59 MiB free, and the build needs 64 MiB: 5 MiB are missing';
+  const work = { image: 'debian-12', work: 'build', build_id: '', provider: null, builder: 'nb01', elapsed: 60, error };
+  const webUrl = await listen((_, response) => void response.end(JSON.stringify([{ ...work, phase: 'blocked' }])));
+  await get().register('builder', { webUrl });
+  await call('image-build', 'debian-12');
+
+  const { stderr } = await call('image-build', 'debian-12');
+
+  expect(stderr).toMatch(/^nodepool: a request of debian-12 has waited for 00:00:00:\d\d; this blocked it:$/m);
+  expect(stderr).toMatch(/^debian-12: a build cannot begin on nb01, for [\d:]+: .* 5 MiB are missing$/m);
 });
 
 it('says that another build follows the one in progress', async () => {

@@ -15,6 +15,7 @@ export async function orderBuild(context: CliContext, stored: StoredImages, imag
   const entry = images.get(image);
   const nowMs = context.clock.now();
   const building = [...(entry?.builds.values() ?? [])].find(({ state }) => state === 'building');
+  const before = await findBlocks(context, stored, image);
   const { stat, earlierMs } = await requestBuild(zk, image);
   if (entry?.paused === true) {
     inform(`nodepool: ${image} is paused; the build starts after nodepool image-unpause ${image}`);
@@ -24,9 +25,12 @@ export async function orderBuild(context: CliContext, stored: StoredImages, imag
     inform(`nodepool: build ${id} of ${image} runs on ${builder ?? 'a builder'} for ${since}; another one follows it`);
   } else {
     const since = formatAge(Math.max(0, nowMs - (earlierMs ?? nowMs)));
-    if (earlierMs !== undefined)
-      inform(`nodepool: a request of ${image} has waited for ${since}; builders try again now`);
-    for (const reason of (await findBlocks(context, stored, image)).values()) inform(`${image}: ${reason}`);
+    const after = await findBlocks(context, stored, image);
+    const blocks = after.size > 0 ? after : before;
+    const now = after.size > 0 ? '' : '; builders try again now';
+    const why = blocks.size > 0 ? `${now}; this blocked it:` : now;
+    if (earlierMs !== undefined) inform(`nodepool: a request of ${image} has waited for ${since}${why}`);
+    for (const reason of blocks.values()) inform(`${image}: ${reason}`);
   }
   if (!(await hasBuilder({ ...context, zk }))) inform(NO_BUILDER);
   return stat.mtime;
