@@ -9,6 +9,7 @@ import { LaunchError, NotFoundError, QuotaError } from '../../contract/errors.js
 import type { ProviderSteering } from '../../features/steering/provider-steering.js';
 import type { LivePoolView } from '../view/pool-view.js';
 import { findOffers } from './label-offers.js';
+import { unservedLabels } from './unserved-labels.js';
 
 const pool = {
   ...{ providerName: 'cloud', name: 'main', hostname: 'h2', launcherId: 'h2-1', supportedLabels: ['a'] },
@@ -72,5 +73,30 @@ describe('a pool of this launcher', () => {
     for (let i = 0; i < 3; i++) fail(steering, 'a', new NotFoundError('no flavor "huge"'));
 
     expect(offerBeside(steering)).toEqual(['LabelFails', 'LabelFails']);
+  });
+});
+
+describe('launchers that find one trouble of a provider', () => {
+  const refused = { reason: 'ProviderFails', message: 'keystone answered with 401', nextStep: 'correct it' };
+  const notStarted = { reason: 'ProviderNotStarted', message: 'it is not started: 401', nextStep: 'start it' };
+  const broken = { reason: 'LabelFails', message: '3 launches failed', nextStep: 'look' };
+  const offer = (obstacle: typeof refused, provider = 'sky') => ({ provider, pool: 'main', obstacle });
+  const told = (...offers: ReturnType<typeof offer>[]) => unservedLabels(new Map([['a', offers]]));
+
+  it.each([
+    [notStarted, refused],
+    [refused, notStarted],
+    [broken, refused],
+  ])('name one reason, the plainest: %o and %o', (one, other) => {
+    expect(told(offer(one), offer(other))).toMatchObject([
+      {
+        ...{ reason: 'ProviderFails', nextStep: 'correct it', evidence: { onlyProvider: 'sky' } },
+        message: 'no pool can serve it now: sky/main: keystone answered with 401',
+      },
+    ]);
+  });
+
+  it('name several for several providers', () => {
+    expect(told(offer(notStarted), offer(refused, 'rain'))).toMatchObject([{ reason: 'Several' }]);
   });
 });

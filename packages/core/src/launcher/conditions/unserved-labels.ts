@@ -33,7 +33,21 @@ export function unservedLabels(offers: ReadonlyMap<string, readonly LabelOffer[]
   return [...offers].flatMap(([label, pools]) => unservedLabel(label, pools) ?? []);
 }
 
-function unservedLabel(label: string, pools: readonly LabelOffer[]): FoundCondition | undefined {
+/** What is wrong with a provider, the plainest first. */
+const OF_PROVIDER = ['ProviderFails', 'ProviderNotStarted'];
+/** Launchers find one trouble of a provider in these ways. */
+const SAME_TROUBLE: ReadonlySet<string> = new Set([...OF_PROVIDER, 'LabelFails']);
+
+/** With one obstacle, the plainest, where launchers find the same trouble of a provider in several ways. */
+function plainly(offer: LabelOffer, pools: readonly LabelOffer[]): LabelOffer {
+  if (!SAME_TROUBLE.has(offer.obstacle?.reason ?? '')) return offer;
+  const ofProvider = pools.filter(({ provider }) => provider === offer.provider);
+  const found = OF_PROVIDER.flatMap((each) => ofProvider.find(({ obstacle }) => obstacle?.reason === each) ?? []);
+  return { ...offer, obstacle: found[0]?.obstacle ?? offer.obstacle };
+}
+
+function unservedLabel(label: string, all: readonly LabelOffer[]): FoundCondition | undefined {
+  const pools = all.map((offer) => plainly(offer, all));
   const obstacles = pools.flatMap(({ obstacle }) => obstacle ?? []);
   if (obstacles.length < pools.length) return undefined;
   const providers = new Set(pools.map(({ provider }) => provider));
