@@ -56,6 +56,8 @@ it('puts a label that is not served under what is wrong with the label in its on
 
   expect(folded(dead, alone, standby)).toEqual([['LabelLaunchesFail', ['NotServed', 'StandbyMissing']]]);
   expect(folded({ ...unserved, reason: 'ImageMissing' }, image)).toEqual([['LabelUnusable', ['NotServed']]]);
+  expect(folded(alone, image)).toEqual([['LabelUnusable', ['LabelLaunchesFail']]]);
+  expect(folded(other, image)).toHaveLength(2);
   expect(folded(dead, other)).toEqual([
     ['NotServed', []],
     ['LabelLaunchesFail', []],

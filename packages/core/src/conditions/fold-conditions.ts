@@ -65,8 +65,12 @@ function causeOf<T extends Condition>(condition: T, all: readonly T[]): T | unde
     const cause = OF_PROVIDERS.includes(type) || OF_CALLS.has(type) ? ofProvider(name) : undefined;
     return cause === condition ? undefined : cause;
   }
-  if (type === 'DeletionFails' || type === 'LabelLaunchesFail') {
-    return OF_API.has(reason) ? ofProvider(evidence['provider']) : undefined;
+  if (type === 'DeletionFails') return OF_API.has(reason) ? ofProvider(evidence['provider']) : undefined;
+  if (type === 'LabelLaunchesFail') {
+    const isSame = ({ provider, label }: Condition['evidence']) =>
+      provider === evidence['provider'] && label === evidence['label'];
+    const unusable = all.find((other) => other.type === 'LabelUnusable' && isSame(other.evidence));
+    return unusable ?? (OF_API.has(reason) ? ofProvider(evidence['provider']) : undefined);
   }
   if (OF_HANGS.has(`${type} ${reason}`)) {
     const cause = ofProvider(evidence['provider']);

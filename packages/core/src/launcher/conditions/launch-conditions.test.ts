@@ -61,6 +61,15 @@ describe('a provider whose launches fail', () => {
     expect(conditionsOf(steering, {})).toEqual([]);
   });
 
+  it('is not told of a label that its pools cannot use, as nothing probes it; another condition says why', () => {
+    const obstacle = { reason: 'LabelUnavailable', message: 'there is no image "debian"', nextStep: '' };
+    const unusable = { ...served('sky'), obstacle };
+    const steering = failing(() => new CapacityError('none left'));
+
+    expect(conditionsOf(steering, { big: [unusable, { ...unusable, pool: 'other' }] })).toEqual([]);
+    expect(conditionsOf(steering, { big: [unusable, served('sky')] })).toMatchObject([{ type: 'LabelLaunchesFail' }]);
+  });
+
   it('is not told for a label without capacity; the label is', () => {
     const found = conditionsOf(
       failing(() => new CapacityError('none left')),

@@ -55,15 +55,25 @@ export function launchConditions(
 ): FoundCondition[] {
   return reports.flatMap(({ provider, report }) => [
     ...failingProvider(provider, report, facts),
-    ...[...report.labels, ...report.doubted].map(({ label, health, neverReady }) =>
-      newCondition(CONDITIONS, 'LabelLaunchesFail', {
-        name: `${provider}/${label}`,
-        ...ofHealth(health, `launches of label "${label}"`, { provider, neverReady }),
-        evidence: { provider, label, ...evidenceOf(health) },
-      }),
-    ),
+    ...[...report.labels, ...report.doubted]
+      .filter(({ label }) => !isUnavailable(label, provider, facts))
+      .map(({ label, health, neverReady }) =>
+        newCondition(CONDITIONS, 'LabelLaunchesFail', {
+          name: `${provider}/${label}`,
+          ...ofHealth(health, `launches of label "${label}"`, { provider, neverReady }),
+          evidence: { provider, label, ...evidenceOf(health) },
+        }),
+      ),
     ...slowProvider(provider, report),
   ]);
+}
+
+/** Pools with such obstacles launch no node, and so probe no label; another condition says why. */
+const NO_LAUNCHES: ReadonlySet<string> = new Set(['LabelUnavailable', 'ImageMissing']);
+
+function isUnavailable(label: string, provider: string, { offers }: ProviderFacts): boolean {
+  const pools = offers.get(label)?.filter((pool) => pool.provider === provider) ?? [];
+  return pools.length > 0 && pools.every(({ obstacle }) => NO_LAUNCHES.has(obstacle?.reason ?? ''));
 }
 
 type HealthReport = SteeringReport['provider'];
