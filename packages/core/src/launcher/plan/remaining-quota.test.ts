@@ -2,8 +2,9 @@ import { expect, it } from 'vitest';
 import { poolConfig } from '../../../test/support/pool-config.js';
 import { poolView } from '../../../test/support/pool-view.js';
 import { RemainingQuota } from './remaining-quota.js';
+import type { QuotaView } from './types.js';
 
-const quotaOf = (providerTotal: Record<string, number> | undefined, refusal?: string) =>
+const quotaOf = (providerTotal: Record<string, number> | undefined, more: Partial<QuotaView> = {}) =>
   new RemainingQuota(
     poolView({
       ...{ launcherId: 'me', provider: 'p', pool: poolConfig('main', ['a'], { maxServers: 3 }), launches: true },
@@ -12,7 +13,7 @@ const quotaOf = (providerTotal: Record<string, number> | undefined, refusal?: st
         providerTotal,
         providerUsed: { cores: 2 },
         poolUsed: {},
-        refusal,
+        ...more,
       },
     }),
   );
@@ -40,7 +41,16 @@ it('is that of the provider first, and not known before the cloud has answered',
 });
 
 it('has the text of the last refusal while limits are read because of it', () => {
-  expect(quotaOf(undefined, 'Quota exceeded for cores').findShortage('a', [])?.reason.text).toBe(
+  const refusal = 'Quota exceeded for cores';
+  expect(quotaOf(undefined, { refusal }).findShortage('a', [])?.reason.text).toBe(
     'limits of provider "p" are being read; the cloud last refused a launch: Quota exceeded for cores',
   );
+});
+
+it('names the refused credentials, and what to do, where limits cannot be read for them', () => {
+  const loginRefused = { message: 'keystone answered with 401', nextStep: 'correct the password' };
+  expect(quotaOf(undefined, { loginRefused }).findShortage('a', [])).toMatchObject({
+    reason: { text: 'limits of provider "p" cannot be read: keystone answered with 401', remedy: 'correct the password' },
+    ...{ isProviderShort: false, isKnown: false },
+  });
 });

@@ -77,12 +77,9 @@ export class RemainingQuota {
    * @param launched - labels already launched for the same request
    */
   findShortage(label: string, launched: readonly string[]): QuotaShortage | undefined {
-    const { pool, provider } = this.#view;
+    const { pool } = this.#view;
     if (this.#quota.providerTotal === undefined && !pool.ignoreProviderQuota) {
-      const { refusal } = this.#quota;
-      const why = refusal === undefined ? '' : `; the cloud last refused a launch: ${refusal}`;
-      const text = `limits of provider "${provider}" are being read${why}`;
-      const unknown = reason('pool-full', text, 'the cloud answers', { label });
+      const unknown = this.#unknown(label);
       return { reason: unknown, isProviderShort: false, isKnown: false };
     }
     const total = this.needOf([...launched, label]);
@@ -98,6 +95,16 @@ export class RemainingQuota {
       isProviderShort: overProvider !== undefined && !overPool,
       isKnown: true,
     };
+  }
+
+  #unknown(label: string): Reason {
+    const { refusal, loginRefused } = this.#quota;
+    const limits = `limits of provider "${this.#view.provider}"`;
+    if (loginRefused) {
+      return reason('pool-full', `${limits} cannot be read: ${loginRefused.message}`, loginRefused.nextStep, { label });
+    }
+    const why = refusal === undefined ? '' : `; the cloud last refused a launch: ${refusal}`;
+    return reason('pool-full', `${limits} are being read${why}`, 'the cloud answers', { label });
   }
 
   #describe(over: Shortage, whose: 'provider' | 'pool', asking: string) {

@@ -96,6 +96,8 @@ export interface QuotaView {
   readonly poolUsed: Resources;
   /** Why the cloud last refused a launch for lack of quota. Optional; omit if it did not. */
   readonly refusal?: string | undefined;
+  /** That the cloud refuses the credentials, so that limits cannot be read. Optional; omit if it does not. */
+  readonly loginRefused?: { readonly message: string; readonly nextStep: string } | undefined;
 }
 
 /** The inputs of the rules for one pool; read-only, without I/O. */

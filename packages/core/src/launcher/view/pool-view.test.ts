@@ -11,6 +11,8 @@ import { launchingDrivers, LauncherRooms } from '../../../test/support/launcher-
 import { configOf } from '../../../test/support/serving-config.js';
 import { poolConfig } from '../../../test/support/pool-config.js';
 import type { Provider, QuotaSupport } from '../../contract/driver.js';
+import { newCondition } from '../../contract/condition.js';
+import { CONDITIONS } from '../../contract/driver-conditions.js';
 import { ProviderUnavailableError } from '../../contract/errors.js';
 import { FIRST_POOL_PAUSE_MS } from '../plan/first-pool.js';
 
@@ -37,6 +39,14 @@ describe('a pool', () => {
     view.use(view.runner, { ...main, priority: 7 });
 
     expect([before, view.priority, view.pool.priority]).toEqual([100, 7, 7]);
+  });
+
+  it('knows that the cloud refuses the credentials', async () => {
+    const texts = { message: 'keystone answered with 401', nextStep: 'correct the password' };
+    const refused = newCondition(CONDITIONS, 'LoginRefused', { name: 'p', reason: 'Unauthorized', ...texts });
+    const { view } = await setUp({ conditions: () => [refused] });
+
+    expect(view.quota.loginRefused).toMatchObject(texts);
   });
 
   it('yields its precedence while requests wait in it, it accepts nothing, or its provider fails', async () => {

@@ -251,7 +251,8 @@ export class LivePoolView<Work extends RequestAtWork = RequestAtWork> implements
 
   /** The driver's limits, if it has any, and the use that records show. */
   get quota(): QuotaView {
-    const { quota } = this.#runner.provider;
+    const { provider } = this.#runner;
+    const { quota } = provider;
     const { ledger } = this.#options;
     return {
       need: (label) => this.needOf(label),
@@ -262,6 +263,9 @@ export class LivePoolView<Work extends RequestAtWork = RequestAtWork> implements
       providerUsed: ledger.usedByProvider(this.#runner),
       poolUsed: ledger.usedByPool(this.#runner, this.#pool.name),
       refusal: this.#runner.quotaRefusal,
+      get loginRefused() {
+        return provider.conditions?.().find(({ type }) => type === 'LoginRefused');
+      },
     };
   }
 
