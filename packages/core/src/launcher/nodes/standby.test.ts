@@ -17,7 +17,7 @@ import {
   type RequestId,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { LauncherRooms, OURS } from '../../../test/support/launcher-rooms.js';
 import type { ServiceWorld } from '../../../test/support/service-world.js';
 import { ExpectedNodes } from './expected-nodes.js';
@@ -217,6 +217,28 @@ describe('a launcher that is not the first of a label', () => {
 });
 
 describe('a standby request', () => {
+  it('is repeated after pauses that grow, and logged once, although nodes of launches that were refused go', async () => {
+    const { world, standby, only, answer } = await setUp();
+    const { requests } = world.context.mirror;
+    const pauses: number[] = [];
+    const log = vi.spyOn(world.context.logger, 'info');
+    standby.reconsider();
+    await world.pass(100);
+    for (let failures = 0; failures < 5; failures++) {
+      const launchError = 'Quota exceeded for cores';
+      const node = await world.createNode({ state: 'aborted', allocatedTo: only().id, launchError });
+      await answer(only(), { state: 'failed' });
+      await world.clock.run(world.other.delete(nodePath(node)));
+      let seconds = 0;
+      while (requests.size === 0 && seconds++ < 60) await world.pass(1_000);
+      pauses.push(seconds);
+    }
+    standby.stop();
+
+    expect(pauses.at(-1)).toBeGreaterThan(10);
+    expect(log.mock.calls.map(([text]) => text)).toEqual(['Asked for a standby node']);
+  });
+
   it('is made after a pause when its creation ended with an error that is not one of ZooKeeper', async () => {
     const { world, standby, only } = await setUp();
     const create = world.zk.create.bind(world.zk);

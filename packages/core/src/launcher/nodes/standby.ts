@@ -172,7 +172,7 @@ export class Standby implements Part {
     try {
       const id = await requestStandby(this.#context, label, null);
       this.#expected.requested(label, id);
-      logger.info('Asked for a standby node', { requestId: id, label });
+      logger[state.failures === 0 ? 'info' : 'debug']('Asked for a standby node', { requestId: id, label });
     } catch (error) {
       logger.warn('Could not ask for a standby node', { label, error });
       this.#failed(label);
@@ -186,7 +186,8 @@ export class Standby implements Part {
     for (const label of before.labels) {
       if (isStandby(before) || this.#expected.includes(label, before.id)) this.check(label);
     }
-    if (!after) for (const label of this.#labels.keys()) this.#retrySoon(label);
+    if (after || before.launchError !== null) return; // a launch that failed leaves no capacity behind
+    for (const label of this.#labels.keys()) this.#retrySoon(label);
   }
 
   #requestChanged(before: RequestRecord | undefined, after: RequestRecord | undefined): void {
