@@ -145,7 +145,7 @@ export function makeParts(options: LauncherOptions) {
       stop: () => metrics?.stop(),
     },
     new MissingBuilder(context, components, images),
-    new MissingStandby(context, levels),
+    new MissingStandby(context, levels, views),
     { conditions: (nowMs) => servingConditions(serving, nowMs) },
     { conditions: () => leftProviders(serving) },
     { conditions: () => resourceConditions(providers) },

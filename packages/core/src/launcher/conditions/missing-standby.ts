@@ -1,8 +1,12 @@
 import { isStandby, type NodeRecord } from '@nodepool/zk-protocol';
 import { newCondition, type ConditionTypes, type FoundCondition } from '../../contract/condition.js';
 import type { StandbyLevels } from '../nodes/standby-levels.js';
+import { keepsStandby } from '../plan/nodes.js';
+import { RemainingQuota } from '../plan/remaining-quota.js';
 import type { Context } from '../state/context.js';
 import type { Part } from '../state/part.js';
+import { firstOf } from '../../text/first-of.js';
+import type { PoolViews } from '../view/pool-views.js';
 
 /** Conditions of standby nodes. */
 export const CONDITIONS = {
@@ -10,22 +14,27 @@ export const CONDITIONS = {
     ...{ kind: 'label', severity: 'warning' },
     meaning: 'there are fewer standby nodes than min-ready or standby asks for, and not enough are being made',
     reasons: { TooFew: 'the message has the numbers' },
-    nextStep: 'nodepool explain --label LABEL',
+    nextStep:
+      'where the message names what is used up: raise that limit, or keep fewer standby nodes; otherwise nodepool explain --label LABEL',
   },
 } as const satisfies ConditionTypes;
 
 /** A standby node that was taken is always missing for a moment. */
 const PATIENCE_MS = 60_000;
+/** Pools named in one message. */
+const MOST_POOLS = 3;
 
 /** Labels that have lacked standby nodes for a while. */
 export class MissingStandby implements Part {
   readonly #context: Context;
   readonly #levels: StandbyLevels;
+  readonly #views: Pick<PoolViews, 'all'>;
   readonly #lackingSinceMs = new Map<string, number>();
 
-  constructor(context: Context, levels: StandbyLevels) {
+  constructor(context: Context, levels: StandbyLevels, views: Pick<PoolViews, 'all'>) {
     this.#context = context;
     this.#levels = levels;
+    this.#views = views;
   }
 
   conditions(nowMs: number): FoundCondition[] {
@@ -42,14 +51,25 @@ export class MissingStandby implements Part {
       const sinceMs = this.#lackingSinceMs.get(name) ?? nowMs;
       this.#lackingSinceMs.set(name, sinceMs);
       if (nowMs - sinceMs < PATIENCE_MS) return [];
-      const message = `it has ${ready} of ${wanted} standby nodes, and ${coming} are being made`;
-      const nextStep = `nodepool explain --label ${name}`;
+      const shortage = this.#shortage(name);
+      const message = `it has ${ready} of ${wanted} standby nodes, and ${coming} are being made${shortage && `: ${shortage}`}`;
+      const explain = `nodepool explain --label ${name}`;
+      const nextStep = shortage ? `raise that limit, or keep fewer standby nodes; ${explain}` : explain;
       return [
         newCondition(CONDITIONS, 'StandbyMissing', {
           ...{ name, reason: 'TooFew', message, nextStep, sinceMs, evidence: { ready, coming } },
         }),
       ];
     });
+  }
+
+  /** What is used up in all pools that could launch nodes of the label, in words; empty if nothing is, or it is not known. */
+  #shortage(label: string): string {
+    const shortages = this.#views.all
+      .filter((view) => keepsStandby(view, label))
+      .map((view) => new RemainingQuota(view).findShortage(label, []));
+    const texts = shortages.flatMap((found) => (found?.isKnown ? found.reason.text : []));
+    return texts.length < shortages.length ? '' : firstOf([...new Set(texts)], MOST_POOLS, '; ');
   }
 }
 
