@@ -71,6 +71,7 @@ export function rackYaml(labels: string[], hosts: string[]): string {
 export const TWO_HOSTS = rackYaml(['small', 'big'], ['{name: host1, labels: small}', '{name: host2, labels: big}']);
 
 const TYPES = {
+  ConfigurationNotLoaded: { kind: 'configuration', severity: 'error' },
   ConfigurationProblem: { kind: 'configuration', severity: 'warning' },
   DeletionFails: { kind: 'node', severity: 'error' },
   LaunchesFail: { kind: 'provider', severity: 'error' },

@@ -25,7 +25,7 @@ export const CONDITIONS = {
       Replaced:
         'a container has the file by a bind mount, and it was replaced on the host: it still sees the former file',
     },
-    nextStep: 'nodepool config-validate; correct the file',
+    nextStep: 'nodepool -c FILE config-validate; correct the file',
   },
   RestartNeeded: {
     ...{ kind: 'configuration', severity: 'warning' },

@@ -226,9 +226,26 @@ describe('nodepool doctor', () => {
       {
         severity: 'warning',
         text: expect.stringContaining('no provider lists diskimage "debian"') as string,
-        remedy: 'nodepool config-validate',
+        remedy: `nodepool -c ${get().file('unused.yaml')} config-validate`,
       },
     ]);
+  });
+
+  it.each([
+    ['of a service', 'small}', 'max-hold-age: never', 'max-hold-age'],
+    ['of a driver', 'small, timeout: never}', '', 'timeout'],
+  ])('tells once of an error in a key %s that a service of this machine has, too', async (_of, host, line, key) => {
+    const file = get().file('broken.yaml');
+    await get().write('broken.yaml', `${rackYaml(['small'], [`{name: host1, labels: ${host}`])}${line}\n`);
+    await get().registerRack(['small']);
+    const notLoaded = condition('ConfigurationNotLoaded', file, 'it continues: not valid, see the log');
+    await get().register('launcher', { conditions: [{ ...notLoaded, reason: 'Invalid' }] });
+
+    const { findings } = await doctor('broken.yaml');
+
+    const text = /continues with its former configuration: .*broken\.yaml:\d+:\d+: /;
+    expect(findings).toMatchObject([{ severity: 'error', type: 'ConfigurationNotLoaded', remedy: 'repair it' }]);
+    expect(findings[0]?.text).toMatch(new RegExp(text.source + `.*${key}`));
   });
 });
 

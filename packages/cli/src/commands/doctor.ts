@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { Config } from '@nodepool/core';
-import type { ConfigProblem } from '@nodepool/core/config';
+import { formatProblem, type ConfigProblem } from '@nodepool/core/config';
 import {
   ConditionList,
   SHARED_CONDITIONS,
@@ -27,7 +27,7 @@ import { checkFile, problemsOf, type CheckedFile } from '../configuration/proble
 import { loadIfPresent, withZooKeeper, type KnownSettings } from '../connection/connection.js';
 import { fetchComponents } from '../connection/fetch-records.js';
 import { registeredUrls } from '../connection/web-urls.js';
-import { askService } from '../doctor/ask-services.js';
+import { askService, type ServiceAnswer } from '../doctor/ask-services.js';
 import { localConditions } from '../doctor/local-conditions.js';
 import { coloured, usesColour } from '../terminal/colour.js';
 import { printListing } from '../terminal/output.js';
@@ -56,7 +56,7 @@ const conditionListing: Listing<SharedCondition> = [
 async function examine(context: CliContext): Promise<number> {
   const read = await readFile(context);
   const conditions = await withZooKeeper(context, (zk) => look(context, zk, read), read.known).catch((error: unknown) =>
-    withoutZooKeeper(error, read, context.clock.now()),
+    withoutZooKeeper(context, error, read),
   );
   if (context.options.format === 'table' && context.options.fields === undefined) printText(context, conditions);
   else printListing(context, conditionListing, conditions);
@@ -104,15 +104,19 @@ async function readFile(context: CliContext): Promise<ReadFile> {
 }
 
 /** Reports a missing connection as a condition, beside what keeps the configuration from being used. */
-function withoutZooKeeper(error: unknown, { broken, known }: ReadFile, nowMs: number): SharedCondition[] {
+function withoutZooKeeper(
+  { options, clock }: CliContext,
+  error: unknown,
+  { broken, known }: ReadFile,
+): SharedCondition[] {
   if (!(error instanceof NoConnectionError)) throw error;
   const { reason, finding, nextStep } = error;
   const message = known.zookeeper ? finding : `The servers are not known, as the configuration is broken. ${finding}`;
-  const file = { config: undefined, isUnusable: true, configProblems: broken, unserved: new Map() };
-  const rest = { pools: [], hasLauncher: true, hasBuilder: true, answerMs: 0, secretFiles: [] };
+  const file = { file: options.configFile, config: undefined, isUnusable: true, configProblems: broken };
+  const rest = { unserved: new Map(), pools: [], hasLauncher: true, hasBuilder: true, answerMs: 0, secretFiles: [] };
   const found = new ConditionList();
   const missing = newCondition(SHARED_CONDITIONS, 'NotConnected', { name: 'ensemble', reason, message, nextStep });
-  found.update([...localConditions({ ...file, ...rest }), missing], nowMs);
+  found.update([...localConditions({ ...file, ...rest }), missing], clock.now());
   return mergeConditions([{ service: `command ${hostname()}`, conditions: found.all }]);
 }
 
@@ -134,23 +138,23 @@ async function look(context: CliContext, zk: ZooKeeper, { config, broken }: Read
   const configProblems = problems.filter((problem) => !ofUnserved.has(problem));
   const hasLauncher = pools.length > 0 || services.some(({ kind }) => kind === 'launcher');
   const hasBuilder = services.some(({ kind }) => kind === 'builder');
+  const file = context.options.configFile;
+  const { published, hasProblems } = publishedBy(answers, {
+    file,
+    isUnusable: broken.length > 0,
+    problems: configProblems,
+  });
   const local = new ConditionList();
   local.update(
     [
       ...localConditions({
-        ...{ config, isUnusable: broken.length > 0, configProblems, unserved },
+        ...{ config, file, isUnusable: broken.length > 0, configProblems: hasProblems ? [] : configProblems, unserved },
         ...{ pools, hasLauncher, hasBuilder, answerMs, secretFiles: secrets },
       }),
       ...answers.flatMap(({ found }) => found),
     ],
     context.clock.now(),
   );
-  const published = answers.map(({ component, isSilent }) => {
-    const { service, conditions } = publishedConditions(component);
-    const isSeenHere = config !== undefined && configProblems.length > 0 && isOfThisMachine(component);
-    const own = { service, conditions: conditions.filter((each) => !isSeenHere || !isWarningOf(each, config)) };
-    return isSilent ? asUnknown(own) : own;
-  });
   return mergeConditions([...published, { service: `command ${hostname()}`, conditions: local.all }]);
 }
 
@@ -158,9 +162,37 @@ function isOfThisMachine(service: ComponentRecord): boolean {
   return service.hostname.split('.', 1)[0] === hostname().split('.', 1)[0];
 }
 
-/** Whether a condition summarizes warnings of the file that this command lists one by one. */
-function isWarningOf({ type, reason, name }: Condition, { file }: Config): boolean {
-  return type === 'ConfigurationProblem' && reason === 'Warnings' && resolve(name) === resolve(file);
+/** Problems named in one message. */
+const MOST_PROBLEMS = 3;
+
+/** The file of this command. */
+interface OwnFile {
+  readonly file: string;
+  readonly isUnusable: boolean;
+  readonly problems: readonly ConfigProblem[];
+}
+
+/**
+ * What services have published; of those of this machine without warnings of the file whose problems this command lists. That they
+ * do not load it gets its errors, which are told there then (`hasProblems`).
+ */
+function publishedBy(answers: readonly ServiceAnswer[], { file, isUnusable, problems }: OwnFile) {
+  const errors = problems.filter(({ severity }) => severity === 'error').map(formatProblem);
+  let hasProblems = false;
+  const published = answers.map(({ component, isSilent }) => {
+    const { service, conditions } = publishedConditions(component);
+    const isSeenHere = problems.length > 0 && isOfThisMachine(component);
+    const own = conditions.flatMap((each): Condition[] => {
+      const about = isSeenHere && resolve(each.name) === resolve(file) ? `${each.type} ${each.reason}` : '';
+      if (about === 'ConfigurationProblem Warnings' && !isUnusable) return [];
+      if (about !== 'ConfigurationNotLoaded Invalid' || errors.length === 0) return [each];
+      hasProblems = true;
+      const what = `${component.hostname} continues with its former configuration`;
+      return [{ ...each, message: `${what}: ${firstOf(errors, MOST_PROBLEMS, '; ')}` }];
+    });
+    return isSilent ? asUnknown({ service, conditions: own }) : { service, conditions: own };
+  });
+  return { published, hasProblems };
 }
 
 function urlOf(service: ComponentRecord): string | undefined {

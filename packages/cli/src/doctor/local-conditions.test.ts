@@ -9,8 +9,8 @@ const pool = newPoolComponent({
 });
 const config = { providers: new Map([['rack', { name: 'rack' }]]), diskimages: new Map() } as unknown as Config;
 const HEALTHY: LocalFacts = {
-  ...{ config, configProblems: [], unserved: new Map(), pools: [pool], hasLauncher: true, hasBuilder: false },
-  answerMs: 3,
+  ...{ config, file: 'a.yaml', configProblems: [], unserved: new Map(), pools: [pool], hasLauncher: true },
+  ...{ hasBuilder: false, answerMs: 3 },
   secretFiles: [{ file: '/etc/nodepool/secure.yaml', mode: 0o100600 }],
 };
 

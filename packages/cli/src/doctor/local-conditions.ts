@@ -45,6 +45,8 @@ const READABLE_BY_OTHERS = 0o044;
 /** Facts that only the machine of the command can see. */
 export interface LocalFacts {
   readonly config: Config | undefined;
+  /** The configuration file, as the command was given it. */
+  readonly file: string;
   /** The file is there, and commands cannot use it. */
   readonly isUnusable?: boolean | undefined;
   /** Errors and warnings of the configuration, read with its drivers. */
@@ -98,13 +100,13 @@ function isOfOpenSecret({ severity, position, path }: ConfigProblem, { secretFil
 }
 
 /** Describes the file as this machine reads it; launchers report their own view. */
-function configProblem(problem: ConfigProblem, { isUnusable = false }: LocalFacts): FoundCondition {
+function configProblem(problem: ConfigProblem, { file, isUnusable = false }: LocalFacts): FoundCondition {
   const { position, path, severity } = problem;
   const name = position === undefined ? path : `${position.file}:${position.line}:${position.column}`;
   const message = formatProblem(problem).replace(`${name}: `, '');
   return newCondition(SHARED_CONDITIONS, 'ConfigurationProblem', {
     ...{ name, reason: 'Invalid', message, severity: isUnusable ? severity : 'warning' },
-    nextStep: 'nodepool config-validate',
+    nextStep: `nodepool -c ${file} config-validate`,
   });
 }
 

@@ -12,7 +12,7 @@ export const CONDITIONS = {
       Warnings:
         'a service found them, such as an unknown key, which it ignores; the message has their number and the first position',
     },
-    nextStep: 'nodepool config-validate; correct the file',
+    nextStep: 'nodepool -c FILE config-validate; correct the file',
   },
   NotConnected: {
     ...{ kind: 'zookeeper', severity: 'error' },

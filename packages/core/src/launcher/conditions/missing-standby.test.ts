@@ -41,8 +41,7 @@ it('names what is used up where no further node can be made', async () => {
   limit = 3;
 
   expect(short).toMatchObject({
-    message:
-      'it has 1 of 3 standby nodes, and 0 are being made: provider "rack": label "a" needs 1 instance, 0 free',
+    message: 'it has 1 of 3 standby nodes, and 0 are being made: provider "rack": label "a" needs 1 instance, 0 free',
     nextStep: 'raise that limit, or keep fewer standby nodes; nodepool explain --label a',
   });
   expect(missing()?.message).toMatch(/being made$/);

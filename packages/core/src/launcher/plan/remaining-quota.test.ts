@@ -50,7 +50,10 @@ it('has the text of the last refusal while limits are read because of it', () =>
 it('names the refused credentials, and what to do, where limits cannot be read for them', () => {
   const loginRefused = { message: 'keystone answered with 401', nextStep: 'correct the password' };
   expect(quotaOf(undefined, { loginRefused }).findShortage('a', [])).toMatchObject({
-    reason: { text: 'limits of provider "p" cannot be read: keystone answered with 401', remedy: 'correct the password' },
+    reason: {
+      text: 'limits of provider "p" cannot be read: keystone answered with 401',
+      remedy: 'correct the password',
+    },
     ...{ isProviderShort: false, isKnown: false },
   });
 });
