@@ -48,3 +48,23 @@ it('shows an error of a provider at the labels that only such providers have', (
     ['small', null],
   ]);
 });
+
+it('names the cause first in a table: that of the provider of a label that is not served for it', () => {
+  const refused = condition({ kind: 'provider', name: 'west', type: 'LoginRefused', message: 'answered with 401' });
+  const unserved = { ...notServed, reason: 'ProviderFails', evidence: { onlyProvider: 'west' } };
+  const fields = { providerName: 'west', name: 'main', supportedLabels: ['big'], hostname: 'nl01', version: '1' };
+  const pools = [newPoolComponent({ ...fields, launcherId: 'west' as LauncherId })];
+  const cellOf = (...conditions: SharedCondition[]) =>
+    labelSupplyListing.at(-1)?.cell?.(supplyOfLabels({ pools, nodes: [], requests: [], conditions })[0] as never, 0);
+
+  expect(cellOf()).toBeNull();
+  expect(cellOf({ ...notServed, reason: 'Quota' })).toBe('Quota: no pool can serve it now');
+  expect(cellOf(unserved, refused)).toBe('LoginRefused: provider west: answered with 401');
+});
+
+it('counts a leased node as in use, and one that an operator holds as held', () => {
+  const held = { ...node, state: 'hold', labels: ['big'] };
+  const nodes = [held, { ...held, userData: { lease: '0000000001' } }].map((each) => ({ node: each, locked: false }));
+
+  expect(supplyOfLabels({ pools: [], nodes, requests: [], conditions: [] })).toMatchObject([{ inUse: 1, held: 1 }]);
+});

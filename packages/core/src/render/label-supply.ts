@@ -1,4 +1,5 @@
-import type { NodeRecord, PoolComponentRecord, RequestRecord } from '@nodepool/zk-protocol';
+import { isLent, type NodeRecord, type PoolComponentRecord, type RequestRecord } from '@nodepool/zk-protocol';
+import { foldConditions } from '../conditions/fold-conditions.js';
 import type { SharedCondition } from '../conditions/merge-conditions.js';
 import { withRanks, type Listing } from './listing.js';
 
@@ -10,7 +11,7 @@ export interface LabelSupply {
   /** Nodes available immediately. */
   readonly ready: number;
   readonly building: number;
-  /** Allocated or in use. */
+  /** Allocated, in use or leased. */
   readonly inUse: number;
   /** Held for an operator. */
   readonly held: number;
@@ -30,7 +31,7 @@ export const labelSupplyListing: Listing<LabelSupply> = withRanks(
     { key: 'hold', header: 'Hold', level: 'brief', value: ({ held }) => held },
     { key: 'waiting', header: 'Requests Waiting', level: 'brief', value: ({ waiting }) => waiting },
     { key: 'pools', header: 'Pools', level: 'brief', value: ({ pools }) => [...pools] },
-    { key: 'condition', header: 'Condition', level: 'brief', value: worst },
+    { key: 'condition', header: 'Condition', level: 'brief', value: worst, cell: cause },
   ],
   { whole: ['label'], spare: ['hold', 'pools', 'building'] },
 );
@@ -50,6 +51,17 @@ function worst({ conditions: [first] }: LabelSupply): string | null {
   return first.kind === 'label' ? first.message : `${first.kind} ${first.name}: ${first.message}`;
 }
 
+/** Conditions whose reason says more than their type. */
+const BY_REASON: ReadonlySet<string> = new Set(['NotServed', 'LabelUnusable']);
+
+/** The cause in one word before its text, as a narrow table truncates the text. */
+function cause(supply: LabelSupply): string | null {
+  const condition = foldConditions(supply.conditions)[0]?.condition;
+  if (!condition) return null;
+  const { type, reason } = condition;
+  return `${BY_REASON.has(type) ? reason : type}: ${worst({ ...supply, conditions: [condition] }) ?? ''}`;
+}
+
 const WAITING: ReadonlySet<string> = new Set(['requested', 'pending']);
 const BUILDING: ReadonlySet<string> = new Set(['init', 'building', 'testing']);
 
@@ -61,7 +73,7 @@ type Counts = { -readonly [Key in keyof LabelSupply]: LabelSupply[Key] } & {
 type Counter = 'ready' | 'building' | 'inUse' | 'held';
 
 function counterOf(node: NodeRecord, locked: boolean): Counter | undefined {
-  if (node.state === 'hold') return 'held';
+  if (node.state === 'hold') return isLent(node) ? 'inUse' : 'held';
   if (BUILDING.has(node.state)) return 'building';
   if (node.state === 'in-use') return 'inUse';
   if (node.state !== 'ready') return undefined;
