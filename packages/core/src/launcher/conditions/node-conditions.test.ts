@@ -46,6 +46,28 @@ describe('a node', () => {
   });
 });
 
+it('a node whose machine is gone is named with its lease if it has one, else as held', async () => {
+  const gone = (nodeId: string) => ({ nodeId, why: 'the instance does not exist any more', sinceMs: 0, lastSeenMs: 0 });
+  world = new RackWorld({ unusableNodes: () => ['0000000000', '0000000001'].map(gone) as never });
+  const launcher = await world.startLauncher(labelled());
+  await world.createNodes([{ state: 'hold', userData: { lease: '0000000007' } }, { state: 'hold' }, {}]);
+  await world.settle();
+
+  expect(launcher.conditions.find()).toMatchObject([
+    {
+      ...{
+        type: 'MachineUnusable',
+        message: 'it is leased (lease 0000000007), and the instance does not exist any more',
+      },
+      nextStep: 'nodepool release 0000000007, or wait until its lessee returns it',
+    },
+    {
+      ...{ type: 'MachineUnusable', message: 'it is held, and the instance does not exist any more' },
+      nextStep: 'nodepool delete 0000000001, once it is no longer needed',
+    },
+  ]);
+});
+
 // Ends: DeletionFails InstanceFailed
 it('a node of an instance that failed is looked at in the cloud, not at its image, until it can be deleted', async () => {
   let error: Error | undefined = new LaunchError('status', 'the instance is in state ERROR');

@@ -1,4 +1,4 @@
-import type { NodeCache, NodeRecord } from '@nodepool/zk-protocol';
+import { leaseHolding, type NodeCache, type NodeRecord } from '@nodepool/zk-protocol';
 import { adviceFor } from '../../conditions/error-reason.js';
 import { newCondition, type ConditionTypes, type FoundCondition } from '../../contract/condition.js';
 import type { UnusableNode } from '../../contract/driver.js';
@@ -17,7 +17,8 @@ export const CONDITIONS = {
     meaning:
       'the machine of a node that is in use or held is gone, or cannot be used any more; the node is left to its user',
     reasons: { Lost: 'the message has what the cloud shows' },
-    nextStep: 'wait until its user gives it back, or end the job or lease; for a held node: nodepool delete NODE',
+    nextStep:
+      'wait until its user gives it back, or end the job; for a leased node: nodepool release LEASE; for a held one: nodepool delete NODE',
   },
   DeletionTakesLong: {
     ...{ kind: 'node', severity: 'error' },
@@ -63,10 +64,13 @@ const USES: Readonly<Record<string, string>> = { 'in-use': 'in use', hold: 'held
 function machineConditions(unusable: readonly UnusableNode[], nodes: NodeCache): FoundCondition[] {
   return unusable.flatMap(({ nodeId, why, sinceMs, lastSeenMs }) => {
     const node = nodes.get(nodeId);
-    const nextStep = NEXT_STEPS[node?.state ?? '']?.replace('NODE', nodeId);
+    const lease = node && leaseHolding(node);
+    const release = lease && `nodepool release ${lease}, or wait until its lessee returns it`;
+    const nextStep = release ?? NEXT_STEPS[node?.state ?? '']?.replace('NODE', nodeId);
     if (!node || nextStep === undefined) return []; // it is being withdrawn
     const evidence = { ...evidenceOf(node), state: node.state };
-    const message = `it is ${USES[node.state] ?? node.state}, and ${why}`;
+    const use = lease === undefined ? (USES[node.state] ?? node.state) : `leased (lease ${lease})`;
+    const message = `it is ${use}, and ${why}`;
     return [
       newCondition(CONDITIONS, 'MachineUnusable', {
         ...{ name: nodeId, reason: 'Lost', message, nextStep, sinceMs, lastSeenMs, evidence },
