@@ -53,7 +53,7 @@ const ROOMS = {
     'cloud/simple-driver': ['contract', 'async', 'cloud/operations', 'cloud/task-manager', 'cloud/state-machine'],
     'launcher/state': ['contract', 'async', 'text', 'images', 'metrics'],
     'launcher/plan': ['contract', 'async', 'text', 'conditions'],
-    'launcher/registry': ['contract', 'conditions', 'launcher/plan', 'launcher/state'],
+    'launcher/registry': ['contract', 'conditions', 'images', 'launcher/plan', 'launcher/state'],
     'launcher/preview': ['contract', 'config', 'launcher/plan'],
     'launcher/providers/guard': ['contract', 'async', 'launcher/state'],
     'launcher/providers': [
