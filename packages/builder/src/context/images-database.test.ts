@@ -21,11 +21,23 @@ const ENDINGS = ['qcow2', 'qcow2.md5', 'qcow2.sha256'];
 
 const startWorld = useWorld();
 
+/** Sweeps that have begun. */
+let sweeps = 0;
+
 /** A clock on which sweeps are frequent. */
 const hurried: Clock = {
   now: () => systemClock.now(),
-  setTimer: (ms, fire) => systemClock.setTimer(ms === SWEEP_MS ? 100 : ms, fire),
+  setTimer(ms, fire) {
+    if (ms !== SWEEP_MS) return systemClock.setTimer(ms, fire);
+    sweeps++;
+    return systemClock.setTimer(100, fire);
+  },
 };
+
+function severalSweeps(): Promise<void> {
+  const before = sweeps;
+  return vi.waitFor(() => expect(sweeps).toBeGreaterThan(before + 5), WAIT);
+}
 
 /** A world with one image, built and uploaded by a builder that has ended. */
 async function built(): Promise<{ of: World; files: string[] }> {
@@ -59,7 +71,7 @@ it('with an empty database no file is deleted and nothing is built, and the cond
   await vi.waitFor(() => expect(conditionOf(builder)?.message).toContain(`they belong to ${id}`), WAIT);
   expect(conditionOf(builder)?.nextStep).toContain('nodepool image-files adopt');
   expect(builder.work).toMatchObject([{ image: 'debian', phase: 'blocked', error: conditionOf(builder)?.message }]);
-  await new Promise((resolve) => setTimeout(resolve, 1_000)); // several sweeps
+  await severalSweeps();
   expect(await of.files()).toEqual(files);
   expect(of.happened.filter((text) => text.startsWith('built'))).toHaveLength(builds);
 });
@@ -74,7 +86,7 @@ it('a running builder whose database loses its data deletes no file', async () =
   await of.loseData();
 
   await vi.waitFor(() => expect(conditionOf(builder)?.message).toContain(`they belong to ${id}`), WAIT);
-  await new Promise((resolve) => setTimeout(resolve, 1_000)); // several sweeps
+  await severalSweeps();
   expect(await of.files()).toEqual(files);
 });
 
@@ -146,7 +158,7 @@ it('with an older copy of its database no file of a later build is deleted, unti
   const builder = await of.builder({ clock: hurried });
   await vi.waitFor(() => expect(conditionOf(builder)).toMatchObject({ reason: 'OlderCopy' }), WAIT);
   expect(conditionOf(builder)?.message).toMatch(/^1 of 2 builds .* which is an older copy, so it deletes none of them/);
-  await new Promise((resolve) => setTimeout(resolve, 1_000)); // several sweeps
+  await severalSweeps();
   expect(await of.files()).toEqual(files);
 
   const id = await ensureDatabaseId(of.zk);

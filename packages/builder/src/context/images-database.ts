@@ -205,8 +205,8 @@ export class ImagesDatabase {
 }
 
 /**
- * Whether builds belong to a database whose id the directory does not have, or to an older copy. Without a mark, as after an upgrade, one known build
- * is enough: the others may be left by a crash. With a mark, as after an import of records, all must be known.
+ * Whether builds belong to a database whose id the directory does not have, or to an older copy. Without a mark, as after an upgrade, one
+ * known build is enough: the others may be left by a crash. With a mark, as after an import of records, all must be known.
  */
 const belongs = (mark: DatabaseMark | undefined, builds: number, unknown: number): boolean =>
   unknown === 0 || (mark === undefined && unknown < builds);

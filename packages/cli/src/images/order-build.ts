@@ -15,7 +15,8 @@ export async function orderBuild(context: CliContext, stored: StoredImages, imag
   const entry = images.get(image);
   const nowMs = context.clock.now();
   const building = [...(entry?.builds.values() ?? [])].find(({ state }) => state === 'building');
-  const before = await findBlocks(context, stored, image);
+  // a request ends what blocks an earlier one, so that is asked for before
+  const before = entry?.buildRequestedMs === undefined ? undefined : await findBlocks(context, stored, image);
   const { stat, earlierMs } = await requestBuild(zk, image);
   if (entry?.paused === true) {
     inform(`nodepool: ${image} is paused; the build starts after nodepool image-unpause ${image}`);
@@ -26,7 +27,7 @@ export async function orderBuild(context: CliContext, stored: StoredImages, imag
   } else {
     const since = formatAge(Math.max(0, nowMs - (earlierMs ?? nowMs)));
     const after = await findBlocks(context, stored, image);
-    const blocks = after.size > 0 ? after : before;
+    const blocks = after.size > 0 ? after : (before ?? after);
     const now = after.size > 0 ? '' : '; builders try again now';
     const why = blocks.size > 0 ? `${now}; this blocked it:` : now;
     if (earlierMs !== undefined) inform(`nodepool: a request of ${image} has waited for ${since}${why}`);

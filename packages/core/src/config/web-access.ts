@@ -33,7 +33,7 @@ export const WEB_SECRETS = {
       'Keys that sign the tokens of `nodepool token`: the first signs, all are accepted. Needed with `zookeeper-servers`; ' +
       'the launcher with the embedded server has one in its state directory',
   },
-  webhooks: WEBHOOKS,
+  webhooks: { ...WEBHOOKS, 'x-secret': true },
 };
 
 /** Reads the tokens for writing through the web API, from the secure file only. */
