@@ -28,6 +28,10 @@ describe('what users were promised', () => {
       [promise(10_100, Infinity), release(20_000, 30_000), cloud(28_000, 'gone')],
     ],
     ['its nodes went before it did', [promise(10_100, 20_000), promise(20_100, 20_000, { machines: [] })]],
+    [
+      'it ran before the answer, by a clock that is ahead of the time that launchers agree on',
+      [cloud(9_000, 'starting'), cloud(10_010, 'active'), promise(10_100, 20_000)],
+    ],
     ['it was a stopped spare', [cloud(3_000, 'stopped'), cloud(4_000, 'active'), promise(10_100, 20_000)]],
   ])('hold when %s', (_, facts) => {
     expect(textsOf(...facts)).toEqual([]);
@@ -42,6 +46,16 @@ describe('what users were promised', () => {
     ['stops it', /^m1 of lease a was stopping 2.6 s/, [promise(10_100, 20_000), cloud(17_400, 'stopping')]],
     ['loses it before the answer', /^m1 of lease a was gone/, [cloud(10_050, 'gone'), promise(10_100, 20_000)]],
     ['lends a stopped one', 'm1 was stopped when lease a got it', [cloud(9_000, 'stopped'), promise(10_100, 20_000)]],
+    [
+      'lends one that still starts',
+      'm1 was starting when lease a got it',
+      [cloud(9_000, 'starting'), cloud(10_300, 'active'), promise(10_900, 20_000)],
+    ],
+    [
+      'tells a job too early',
+      'm1 was starting when lease a got it',
+      [cloud(9_000, 'starting'), cloud(10_110, 'active'), promise(10_100, Infinity, { fromMs: 10_100 })],
+    ],
     ['lends what is not there', 'm2 was unknown when lease a got it', [promise(10_100, 20_000, { machines: ['m2'] })]],
     [
       'breaks a renewal',

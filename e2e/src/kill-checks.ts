@@ -1,5 +1,7 @@
 /** How much earlier than promised a lease, or a hold, may end. */
 export const TOLERANCE_MS = 2_500;
+/** A lease begins by the agreed time, which launchers know by writes to ZooKeeper of up to 100 ms each, or more when all are slow. */
+const CLOCK_MS = 250;
 
 /** What was seen from outside; times in milliseconds since the UNIX epoch. */
 export type Fact = { readonly ms: number } & (
@@ -81,13 +83,14 @@ export function findViolations(facts: readonly Fact[]): Violation[] {
 function whatBefell(
   machine: string,
   events: readonly CloudFact[],
-  { user, fromMs }: Promised,
+  { user, fromMs, ...promise }: Promised & Pick<Fact, 'ms'>,
   endMs: number,
 ): string[] {
-  const atStart = events.findLast(({ ms }) => ms <= fromMs)?.status ?? 'unknown';
+  const givenMs = Math.min(promise.ms, fromMs + CLOCK_MS);
+  const atStart = events.findLast(({ ms }) => ms <= givenMs)?.status ?? 'unknown';
   const bad = events.find(({ ms, status }) => ms > fromMs && ms < endMs && status !== 'active');
-  const texts = atStart === 'active' ? [] : [`${machine} was ${atStart} when ${user} got it`];
-  if (bad) texts.push(`${machine} of ${user} was ${bad.status} ${secondsTo(endMs, bad.ms)} before the end`);
+  const texts = bad ? [`${machine} of ${user} was ${bad.status} ${secondsTo(endMs, bad.ms)} before the end`] : [];
+  if (atStart !== 'active') texts.push(`${machine} was ${atStart} when ${user} got it`);
   return texts;
 }
 
