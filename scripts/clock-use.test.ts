@@ -49,7 +49,7 @@ const ALLOWED: Record<string, Record<string, number>> = {
   'record: times of records': {
     'features/leases/lease-writes.ts': 8,
     'features/leases/requested-leases.ts': 1,
-    'launcher/nodes/standby-requests.ts': 2,
+    'launcher/requests/own-requests.ts': 2,
     'features/stopped-spares/index.ts': 4, // two of them by steady time
     'launcher/nodes/take-back.ts': 4,
     'launcher/requests/fulfil.ts': 3,

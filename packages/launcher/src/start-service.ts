@@ -14,7 +14,7 @@ import {
   type ServiceContext,
   type ShownConditions,
 } from '@nodepool/daemon';
-import { History, standbyTargets, type StandbyCurve } from '@nodepool/history';
+import { History, standbyTargets } from '@nodepool/history';
 import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
 import { COMMAND_LINE, type LauncherArguments } from './arguments.js';
 import { LeaseCertificates } from './certificates/lease-certificates.js';
@@ -26,7 +26,8 @@ import { ActivityLog } from './web/api/activity-log.js';
 import { followChanges } from './web/api/changes.js';
 import { createLauncherApi } from './web/api/operations.js';
 import { launcherOverview } from './web/api/overview.js';
-import type { LauncherApiSources, Lending } from './web/api/sources.js';
+import type { ApiPart, LauncherApiSources, Lending } from './web/api/sources.js';
+import { standbyApi } from './web/api/standby-operation.js';
 import { TokenTrust } from './web/api/token-trust.js';
 import { createExplainRoutes } from './web/explain-routes.js';
 import { createListingRoutes } from './web/listing-routes.js';
@@ -41,7 +42,7 @@ export interface LauncherContext {
   readonly logger: Logger;
   readonly activity: ActivityLog;
   readonly history: History;
-  readonly standbyCurves: () => readonly StandbyCurve[];
+  readonly more: readonly ApiPart[];
   /** Free space of the state directory. */
   readonly space: DiskSpace;
   /** The key for tokens in the embedded database, made on the first call; `undefined`: the database is another one. */
@@ -182,9 +183,9 @@ export function createService(context: ServiceContext<LauncherArguments>): Promi
       const isEmbedded = config.zookeeper.servers.length === 0;
       const ownTokenKey = () => (isEmbedded ? ensureTokenKey(stateDir) : Promise.resolve(undefined));
       const options = { ...{ zk, config, registry, logger, clock, hostname, version, metrics: activity } };
-      const features = { ...FEATURES, standby: standby.make };
+      const features = { ...FEATURES, 'standby-levels': standby.make };
       const launcher = new Launcher({ ...options, features, announceLegacy: args.announceLegacy });
-      const own = { activity, history, standbyCurves: standby.curves, space, ownTokenKey };
+      const own = { activity, history, more: [standbyApi(standby.curves)], space, ownTokenKey };
       return launcherRuntime(launcher, { zk, clock, hostname, version, env, logger, ...own });
     },
   });

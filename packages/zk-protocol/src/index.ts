@@ -116,7 +116,7 @@ export { LEASE_TOKEN_NAME, leaseSlotPath, leaseSlotsPath, leaseTokenPath } from 
 export type { NodeActor, NodeTransition, RequestActor, RequestTransition, Transition } from './records/states.js';
 export { NODE_TRANSITIONS, REQUEST_TRANSITIONS, UNLOCKED_GARBAGE_STATES } from './records/states.js';
 export { assertNodeTransition, assertRequestTransition } from './records/states.js';
-export { isFree, isKnownNodeState, isStandby, isStartable, isParked } from './records/states.js';
+export { isFree, isKnownNodeState, isIdle, isStartable, isParked } from './records/states.js';
 export type { PathShape } from './records/paths.js';
 export { NODEPOOL_ROOT, NODES_ROOT, NODE_CREATE_PATH, REQUESTS_ROOT, REQUEST_LOCKS_ROOT } from './records/paths.js';
 export {

@@ -48,9 +48,9 @@ export class Forecasts {
   #checkNew(node: NodeEntry, who: string): void {
     const [label = ''] = node.labels;
     const atMost = this.#atMost.get(label);
-    if (atMost === undefined || !this.#isStandby(node)) return;
+    if (atMost === undefined || !this.#isIdle(node)) return;
     const coming = [...this.#world.checker.nodes.values()].filter(
-      (each) => each.labels[0] === label && this.#isStandby(each),
+      (each) => each.labels[0] === label && this.#isIdle(each),
     );
     // a node that was given up for another one of its request cannot be stored so while its record is spoiled
     const count = new Set(coming.map(({ allocatedTo }) => allocatedTo)).size;
@@ -62,7 +62,7 @@ export class Forecasts {
   }
 
   /** Whether the node is being made for a request of a launcher that keeps it as a standby node; probes name a provider. */
-  #isStandby({ state, allocatedTo }: NodeEntry): boolean {
+  #isIdle({ state, allocatedTo }: NodeEntry): boolean {
     if ((state !== 'init' && state !== 'building') || allocatedTo === null) return false;
     const request = this.#world.checker.requests.get(allocatedTo);
     return request?.body['requestor'] === REQUESTOR && typeof request.body['provider'] !== 'string';

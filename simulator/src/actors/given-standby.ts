@@ -1,8 +1,8 @@
-import type { Engine, Feature, MakeFeature, StandbyLevel } from '@nodepool/core/launcher';
+import type { Engine, Feature, MakeFeature, NodeLevel } from '@nodepool/core/launcher';
 
 /** Numbers of standby nodes that a launcher is given, in place of those of schedules and demand. */
 export class GivenStandby {
-  #levels: ReadonlyMap<string, StandbyLevel> = new Map();
+  #levels: ReadonlyMap<string, NodeLevel> = new Map();
   #engine: Engine | undefined;
 
   /** Makes the feature of a launcher that starts, without numbers. */
@@ -13,8 +13,8 @@ export class GivenStandby {
   };
 
   /** Keeps these numbers of nodes of labels with `standby`, from now on. */
-  keep(levels: ReadonlyMap<string, StandbyLevel>): void {
+  keep(levels: ReadonlyMap<string, NodeLevel>): void {
     this.#levels = levels;
-    for (const label of levels.keys()) this.#engine?.standby.check(label);
+    for (const label of levels.keys()) this.#engine?.freeNodes?.check(label);
   }
 }

@@ -115,7 +115,7 @@ export class SimulatedLauncher {
       ...{ zk, clock, logger, version: '0', config, events: new ShuffledEvents(world.listeners) },
       registry: makeRegistry(withCheckedLaunches(world, world.drivers, this)),
       hostname: `${name}.example.com`,
-      features: featuresBut(world.without, { ...FEATURES, standby: this.standby.make }),
+      features: featuresBut(world.without, { ...FEATURES, 'standby-levels': this.standby.make }),
       random: world.random.fork().next,
     });
     this.#launcher = launcher;

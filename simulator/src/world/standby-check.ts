@@ -28,13 +28,13 @@ function countStandby({ checker }: World, label: string): { standby: number; pro
   for (const node of checker.nodes.values()) {
     if (!node.labels.includes(label) || !COUNTED.has(node.state) || node.body['requestor'] !== REQUESTOR) continue;
     const request = node.allocatedTo === null ? undefined : checker.requests.get(node.allocatedTo);
-    if (node.allocatedTo === null || (request && isStandby(request))) standby++;
+    if (node.allocatedTo === null || (request && isIdle(request))) standby++;
     else if (request && isProbe(request)) probes.set(providerOf(node), (probes.get(providerOf(node)) ?? 0) + 1);
   }
   return { standby, probes };
 }
 
-function isStandby({ body }: RequestEntry): boolean {
+function isIdle({ body }: RequestEntry): boolean {
   return body['requestor'] === REQUESTOR && typeof body['provider'] !== 'string';
 }
 

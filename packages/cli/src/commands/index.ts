@@ -102,7 +102,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
       ),
       entry(
         'advise',
-        'propose standby nodes for each label, with what they would have spared: min-ready, or standby where it pays',
+        'propose how many nodes of each label to keep free, with what they would have spared, and how',
         () => import('./advise.js'),
       ),
       entry(

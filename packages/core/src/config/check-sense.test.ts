@@ -48,7 +48,7 @@ describe('an implausible number', () => {
   it.each([
     [
       'labels: [{name: a, min-ready: -5}]',
-      'n.yaml:1:31: labels[0].min-ready: warning: -5 keeps no standby nodes, as 0 does; to switch the label off write -1',
+      'n.yaml:1:31: labels[0].min-ready: warning: -5 keeps no free nodes, as 0 does; to switch the label off write -1',
     ],
     [
       'lease-ca-key: lease_ca',

@@ -47,7 +47,7 @@ export function checkPoolLimits(config: ProviderConfig, entry: JsonObject, index
 type Rule = (value: number) => string | undefined;
 
 const minReady: Rule = (value) =>
-  value >= -1 ? undefined : `${value} keeps no standby nodes, as 0 does; to switch the label off write -1`;
+  value >= -1 ? undefined : `${value} keeps no free nodes, as 0 does; to switch the label off write -1`;
 
 const maxHoldAge: Rule = (value) => (value >= 0 ? undefined : `${value} means no limit: write 0, or leave it out`);
 

@@ -15,8 +15,7 @@ import { createDriverRegistry } from './discovery/registry.js';
 import type { DriverRegistry } from './discovery/registry-types.js';
 import { NEVER_ABORTED } from '../async/never-aborted.js';
 import type { AccessCheck } from './check-access.js';
-import { checkPrices, readPrice } from './label-price.js';
-import { checkStandby, readKeep, readStandby } from './standby-settings.js';
+import { checkLabelKeys, readLabelKeys } from './label-keys.js';
 import { checkSense, type SenseCheck } from './check-sense.js';
 import { readDiskimages } from './diskimages.js';
 import { reportDuplicates } from './duplicates.js';
@@ -180,8 +179,7 @@ function reportTopLevelDuplicates(
 /** A service must be able to use its own certificate; `config-validate` may run where the files are not. */
 function checkTopLevel(top: JsonObject, { mode, serves }: LoadConfigOptions, check: SenseCheck): void {
   checkSense(top, check);
-  checkStandby(top, check);
-  checkPrices(top, check);
+  checkLabelKeys(top, check);
   checkAnonymousLeases(top, check);
   checkWebhooks(top, check);
   checkSecrets(top, check);
@@ -210,21 +208,8 @@ function checkFiles(
 function readLabels(list: Json | undefined, timeZone: string | undefined): Map<string, LabelConfig> {
   const labels = namedEntries(list).map(({ name, entry }): [string, LabelConfig] => {
     const minReady = numberOf(entry['min-ready']) ?? 0;
-    const standby = readStandby(entry['standby'], timeZone);
-    const keep = readKeep(entry['standby']);
-    const price = readPrice(entry['price']);
     const maxReadyAgeMs = secondsToMs(entry['max-ready-age']);
-    return [
-      name,
-      {
-        name,
-        minReady,
-        maxReadyAgeMs,
-        ...(standby && { standby }),
-        ...(keep && { keep }),
-        ...(price !== undefined && { price }),
-      },
-    ];
+    return [name, { name, minReady, maxReadyAgeMs, ...readLabelKeys(entry, timeZone) }];
   });
   return new Map(labels);
 }

@@ -6,8 +6,7 @@ import { HISTORY } from './history-settings.js';
 import { WEB_SECRETS, WEBHOOKS } from './web-access.js';
 import { LEASE_KEYS, webappSchema } from './web-settings.js';
 import { flag, integer, list, name, section, text, texts } from './schema-parts.js';
-import { PRICE } from './label-price.js';
-import { STANDBY } from './standby-settings.js';
+import { LABEL_KEYS } from './label-keys.js';
 
 const port = integer('Port of the server', { otherwise: '2281; without TLS 2181' }, { minimum: 1, maximum: 65535 });
 
@@ -71,12 +70,11 @@ const LABEL = section(
   'Label',
   {
     name: name('Name that jobs ask for, unique in the file', { examples: ['debian-12-small'] }),
-    'min-ready': integer('Standby nodes to keep; -1 switches the label off: its requests are declined', {
+    'min-ready': integer('Free nodes to keep; -1 switches the label off: its requests are declined', {
       default: 0,
     }),
-    standby: STANDBY,
     'max-ready-age': integer('Age at which an unused ready node is deleted, in seconds; 0: never', { default: 0 }),
-    price: PRICE,
+    ...LABEL_KEYS,
   },
   ['name'],
 );
@@ -114,7 +112,8 @@ export const TOP_LEVEL_SCHEMA: JsonSchema = closeSchema({
       'anonymous-leases',
     ].map((key) => `webapp.${key}`),
     ...['builder-webapp', 'webhooks', 'history', 'zookeeper-tls.verify-hostname', 'zookeeper-digest'],
-    ...['embedded-zookeeper-access', 'embedded-zookeeper-port', 'labels[].standby', 'labels[].price', 'lease-ca-key'],
+    ...Object.keys(LABEL_KEYS).map((key) => `labels[].${key}`),
+    ...['embedded-zookeeper-access', 'embedded-zookeeper-port', 'lease-ca-key'],
     ...[
       'time-zone',
       'steering',
@@ -162,7 +161,7 @@ export const TOP_LEVEL_SCHEMA: JsonSchema = closeSchema({
       'x-restart': true,
     },
     labels: list('What jobs may ask for; each label used by a provider must be listed', LABEL),
-    'time-zone': text('Time zone of the schedules of standby nodes, by its IANA name', {
+    'time-zone': text('Time zone of the schedules of labels, by its IANA name', {
       ...{ otherwise: 'that of the host', examples: ['Europe/Berlin'] },
     }),
     'max-hold-age': integer('Time a node may be held by a person, in seconds; 0: without limit', { default: 0 }),

@@ -235,7 +235,7 @@ export interface Provider extends ProviderNotifications {
    */
   startNodeCleanup(node: NodeRecord, signal: AbortSignal): Promise<void> | undefined;
   /**
-   * Stops the instance of a locked standby node, which is started again by a launch that continues ({@link LaunchOrder.isResumed})
+   * Stops the instance of a locked free node, which is started again by a launch that continues ({@link LaunchOrder.isResumed})
    * with its address perhaps changed and its host keys unchanged. Must be idempotent. For drivers that declare `stops`.
    * @returns the progress of a launch whose next step is the start, to store as `launchState`, once the instance has stopped
    * @throws {NotFoundError} it is gone

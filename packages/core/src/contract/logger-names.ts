@@ -2,7 +2,7 @@
  * Names under which the parts of a launcher log: those that logging files of Nodepool set levels for.
  */
 export const LOGGER_NAMES = {
-  /** The launcher as a whole: sessions, reloads, standby nodes. */
+  /** The launcher as a whole: sessions, reloads, free nodes. */
   launcher: 'nodepool.NodePool',
   poolWorker: (provider: string, pool: string) => `nodepool.PoolWorker.${provider}-${pool}`,
   /** Work on one accepted request. */

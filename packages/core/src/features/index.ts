@@ -5,6 +5,7 @@ import { holdOrders } from './hold-orders/index.js';
 import { imageTrials } from './image-trials/index.js';
 import { leases } from './leases/index.js';
 import { resumedLaunches } from './resumed-launches/index.js';
+import { standby } from './standby/index.js';
 import { steering } from './steering/index.js';
 import { stoppedSpares } from './stopped-spares/index.js';
 
@@ -21,4 +22,5 @@ export const FEATURES: Readonly<Record<string, MakeFeature>> = {
   'stopped-spares': stoppedSpares,
   'image-trials': imageTrials,
   steering,
+  standby,
 };

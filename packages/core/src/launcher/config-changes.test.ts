@@ -8,7 +8,7 @@ import { configOf } from '../../test/support/serving-config.js';
 import { ConfigChanges } from './config-changes.js';
 import { ageLimits } from '../features/age-limits/index.js';
 import { Reaper } from './nodes/reaper.js';
-import { Standby } from './nodes/standby.js';
+import { Standby } from '../features/standby/standby.js';
 import { currentDriverScope, type DriverScope } from './providers/guard/driver-scope.js';
 
 const config = configOf(poolConfig('main', ['a']));

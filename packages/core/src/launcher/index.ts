@@ -20,7 +20,7 @@ export type {
   LaunchExplanation,
   PoolExplanation,
   RequestExplanation,
-  StandbyExplanation,
+  FreeNodesExplanation,
 } from './plan/explanation.js';
 export type {
   DecidingPool,
@@ -34,7 +34,7 @@ export { LauncherEvents } from './state/events.js';
 export type { PoolLoad } from '../contract/pool-load.js';
 export type { DrainingStatus } from './providers/draining-providers.js';
 export type { DeletionStatus } from './nodes/reaper.js';
-export type { StandbyLevel } from './plan/nodes.js';
+export type { NodeLevel } from './plan/nodes.js';
 export type { Engine, Feature, MakeFeature } from './nodes/feature.js';
 export { FEATURES } from '../features/index.js';
 export { RULES } from './plan/types.js';

@@ -281,7 +281,7 @@ export class Launcher {
 }
 
 function explainBy(parts: LauncherParts, subject: ExplainSubject): RequestExplanation | undefined {
-  const { context, pools, registry, requests, standby, features } = parts;
+  const { context, pools, registry, requests, freeNodes, features } = parts;
   const nowMs = context.clock.now();
   return explainRequest(subject, {
     requests,
@@ -289,7 +289,7 @@ function explainBy(parts: LauncherParts, subject: ExplainSubject): RequestExplan
     registered: registry.pools,
     nodesOf: (id) => nodesAllocatedTo(context.mirror, id),
     trialOf: (node) => features.flatMap((feature) => feature.explainNode?.(node) ?? [])[0],
-    standbyOf: (label) => standby.explain(label),
+    freeNodesOf: (label) => freeNodes?.explain(label),
     nowMs,
   });
 }

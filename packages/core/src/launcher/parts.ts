@@ -13,7 +13,6 @@ import { imageConditions } from '../images/image-conditions.js';
 import { ConfigChanges } from './config-changes.js';
 import { LauncherEvents } from './state/events.js';
 import { leftProviders } from './conditions/draining-conditions.js';
-import { MissingStandby } from './conditions/missing-standby.js';
 import { nodeConditions } from './conditions/node-conditions.js';
 import { recordConditions } from './conditions/record-conditions.js';
 import { requestConditions } from './conditions/request-conditions.js';
@@ -24,11 +23,7 @@ import { Ledger } from './ledger/ledger.js';
 import { IdleNodes } from './nodes/idle-nodes.js';
 import { OrphanedZnodes } from './nodes/orphaned-znodes.js';
 import { Reaper } from './nodes/reaper.js';
-import { RequestedByOthers } from './nodes/requested-by-others.js';
-import { StandbyLevels } from './nodes/standby-levels.js';
-import { Standby } from './nodes/standby.js';
-import type { Feature } from './nodes/feature.js';
-import { SurplusNodes } from './nodes/surplus-nodes.js';
+import type { Engine, Feature } from './nodes/feature.js';
 import type { LauncherOptions } from './options.js';
 import { Steered } from './plan/steering.js';
 import { PoolSet } from './pools/pool-set.js';
@@ -94,20 +89,19 @@ export function makeParts(options: LauncherOptions) {
 
   // nodes
   const reaper = new Reaper(loggingAs(context, LOGGER_NAMES.deletedNodes), providers, registry.registered);
-  const others = new RequestedByOthers(context, views);
   const features: Feature[] = [];
-  const levels = new StandbyLevels(context, views, others, features);
   const idle = new IdleNodes(cleanup);
   idle.add((node) => providers.judge(node));
-  const standby = new Standby(context, views, levels, features);
-  const engine = {
+  const engine: Engine = {
     ...{ context: cleanup, registry, providers, ledger, views, lost, pools },
-    ...{ reaper, levels, idle, standby, serverClock, images },
+    ...{ reaper, idle, features, serverClock, images },
+    get freeNodes() {
+      return features.find((feature) => feature.freeNodes)?.freeNodes;
+    },
   };
   features.push(...Object.values(options.features ?? FEATURES).map((make) => make(engine)));
   caches.push(...features.flatMap((feature) => feature.caches ?? []));
   steering.by = features.find((feature) => feature.steering)?.steering;
-  const surplus = new SurplusNodes(cleanup, providers, levels, serverClock);
   const orphanedZnodes = new OrphanedZnodes(cleanup);
 
   // registration, conditions, metrics
@@ -136,7 +130,7 @@ export function makeParts(options: LauncherOptions) {
       drain: () => registration.remove(),
     },
     ...[gone, registry, providers, ledger, unlocks, reaper, lost, turns, pools],
-    ...[others, ...features, idle, standby, surplus, orphanedZnodes],
+    ...[...features, idle, orphanedZnodes],
     {
       reconsider: (occasion) => {
         if (occasion === 'reload') metrics?.configChanged();
@@ -145,7 +139,6 @@ export function makeParts(options: LauncherOptions) {
       stop: () => metrics?.stop(),
     },
     new MissingBuilder(context, components, images),
-    new MissingStandby(context, levels, views),
     { conditions: (nowMs) => servingConditions(serving, nowMs) },
     { conditions: () => leftProviders(serving) },
     { conditions: () => resourceConditions(providers) },
@@ -162,6 +155,6 @@ export function makeParts(options: LauncherOptions) {
 
   return {
     ...{ parts, context, components, registry, registration, providers, pools, images, reaper, steering, features },
-    ...{ nodes, requests, serverClock, conditions, standby, changes },
+    ...{ nodes, requests, serverClock, conditions, freeNodes: engine.freeNodes, changes },
   };
 }

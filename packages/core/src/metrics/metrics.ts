@@ -10,7 +10,7 @@ import { Exposition, type Readers } from './exposition.js';
 import { Follower } from './follower.js';
 import { createReaders } from './readers.js';
 import { Statsd, type StatsdTarget } from './statsd/statsd.js';
-import type { LauncherMetrics, MetricsAttachment, ObservedLauncher, ProcessUsage, SweptWork } from './types.js';
+import type { LauncherMetrics, MetricsAttachment, ObservedLauncher, ProcessUsage } from './types.js';
 
 /** Options of {@link Metrics}. */
 export interface MetricsOptions {
@@ -114,7 +114,7 @@ export class Metrics implements LauncherMetrics {
     this.#exposition.count('nodesTooLong', { provider, state });
   }
 
-  sweepFound(work: SweptWork, count: number): void {
+  sweepFound(work: string, count: number): void {
     if (count > 0) this.#exposition.count('sweepFound', { work }, count);
   }
 

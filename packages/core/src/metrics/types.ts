@@ -12,9 +12,6 @@ import type { OperationMetrics } from '../contract/operation-metrics.js';
 import type { PoolLoad } from '../contract/pool-load.js';
 import type { EndedWork } from '../contract/request-outcome.js';
 
-/** Work that a slow sweep can find although an event should have triggered it. */
-export type SweptWork = 'deletion' | 'lost-request' | 'standby-node' | 'waiting-request';
-
 /** Events of a launcher. Methods are cheap and do not throw. */
 export interface LauncherMetrics extends OperationMetrics {
   /** Starts to observe a launcher. Called once, before its caches start. */
@@ -26,7 +23,7 @@ export interface LauncherMetrics extends OperationMetrics {
   /** A node has been `building` or `deleting` for too long. */
   nodeTooLong?(provider: string, state: string): void;
   /** A periodic sweep found work that no event announced, which indicates a defect. */
-  sweepFound(work: SweptWork, count: number): void;
+  sweepFound(work: string, count: number): void;
 }
 
 /** Data of a launcher that metrics read. All access is synchronous and in memory. */

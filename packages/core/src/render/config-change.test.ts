@@ -4,7 +4,7 @@ import { configChangeToJson, configChangeToText } from './config-change.js';
 
 const NOTHING: ConfigChange = {
   ...{ labels: { gained: [], lost: [] }, providers: [], pools: [], limits: [], register: [], delete: [] },
-  ...{ standby: [], kept: [], waiting: 1, servable: [], hopeless: [] },
+  ...{ freeNodes: [], kept: [], waiting: 1, servable: [], hopeless: [] },
 };
 
 it('reports that nothing would change, and mentions requests only if they are known', () => {

@@ -14,7 +14,7 @@ export function configChangeToJson(change: ConfigChange): JsonObject {
       labels: [...labels],
     })),
     delete: change.delete.map(({ provider, node, why }) => ({ provider, node, why })),
-    standby: change.standby.map((item) => ({ ...item })),
+    standby: change.freeNodes.map((item) => ({ ...item })),
     kept: change.kept.map((item) => ({ ...item })),
     requests: {
       waiting: change.waiting,
@@ -71,7 +71,7 @@ function sectionsOf(change: ConfigChange): string[] {
     ),
     section(
       'Standby nodes to be launched',
-      change.standby.map(({ label, count }) => `+ ${count} of ${label}`),
+      change.freeNodes.map(({ label, count }) => `+ ${count} of ${label}`),
     ),
     section(
       'Nodes to be deleted',

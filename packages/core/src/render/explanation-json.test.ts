@@ -39,7 +39,7 @@ it.each([null, [], { state: 'requested' }, { state: 5, pools: [] }, { state: 're
 
 it('keeps the standby nodes of labels in a JSON round trip', () => {
   const standby = [{ label: 'big', nodes: 7, ready: 5, reason: 'demand', isFallback: false, decides: true }];
-  const json: unknown = JSON.parse(JSON.stringify(explanationToJson({ ...EXPLANATION, standby })));
+  const json: unknown = JSON.parse(JSON.stringify(explanationToJson({ ...EXPLANATION, freeNodes: standby })));
 
-  expect(explanationFromJson(json)?.standby).toEqual(standby);
+  expect(explanationFromJson(json)?.freeNodes).toEqual(standby);
 });

@@ -1,13 +1,9 @@
 import type { Json, JsonObject } from '@nodepool/zk-protocol';
 import type { Condition } from '../contract/condition.js';
 import { RULES } from '../launcher/plan/types.js';
-import type {
-  LaunchExplanation,
-  PoolExplanation,
-  RequestExplanation,
-  StandbyExplanation,
-} from '../launcher/plan/explanation.js';
+import type { LaunchExplanation, PoolExplanation, RequestExplanation } from '../launcher/plan/explanation.js';
 import { conditionToJson } from '../conditions/condition-json.js';
+import { freeNodesFromJson, freeNodesToJson } from './explained-free-nodes.js';
 import { summarizeExplanation } from './explanation-summary.js';
 import { sortPools } from './explanation-text.js';
 import { relatedConditions } from './related-conditions.js';
@@ -33,7 +29,7 @@ export function explanationToJson(explanation: RequestExplanation, conditions: r
     launch_error: explanation.launchError,
     pools: sortPools(explanation.pools).map(poolToJson),
     launches: explanation.launches.map(launchToJson),
-    standby: (explanation.standby ?? []).map(standbyToJson),
+    ...freeNodesToJson(explanation),
     conditions: related.map(conditionToJson),
   };
 }
@@ -59,10 +55,6 @@ function launchToJson({ nodeId, provider, pool, labels, state, ageMs, error, tri
   return { node: nodeId, provider, pool, labels: [...labels], state, age, error, trial };
 }
 
-function standbyToJson({ label, nodes, ready, reason, isFallback, decides }: StandbyExplanation): JsonObject {
-  return { label, nodes, ready, reason, is_fallback: isFallback, decides };
-}
-
 function toJson(value: PoolExplanation['details'][string]): Json {
   if (typeof value === 'number') return Number.isFinite(value) ? value : null;
   return typeof value === 'string' || typeof value === 'boolean' ? value : [...value];
@@ -85,19 +77,8 @@ export function explanationFromJson(value: unknown): RequestExplanation | undefi
     launchError: textOf(value['launch_error']),
     pools,
     launches: Array.isArray(value['launches']) ? value['launches'].flatMap(launchFromJson) : [],
-    ...standbyFromJson(value['standby']),
+    ...freeNodesFromJson(value as JsonObject),
   };
-}
-
-function standbyFromJson(value: unknown): Pick<RequestExplanation, 'standby'> {
-  if (!Array.isArray(value) || value.length === 0) return {};
-  const standby = value.filter(isObject).flatMap((each) => {
-    const { label, nodes, ready, decides } = each;
-    if (typeof label !== 'string' || typeof nodes !== 'number' || typeof ready !== 'number') return [];
-    const reason = textOf(each['reason']) ?? '';
-    return [{ label, nodes, ready, reason, isFallback: each['is_fallback'] === true, decides: decides === true }];
-  });
-  return { standby };
 }
 
 function launchFromJson(value: unknown): LaunchExplanation[] {

@@ -6,11 +6,11 @@ it('shows the standby nodes of the launcher that keeps them', () => {
   const explanation = (nodes: number, decides: boolean): RequestExplanation => ({
     ...{ requestId: undefined, state: 'not submitted', labels: ['a'], requestor: null, tenant: null, nodes: [] },
     ...{ ageMs: undefined, launchError: null, pools: [], launches: [] },
-    standby: [{ label: 'a', nodes, ready: 0, reason: '', isFallback: false, decides }],
+    freeNodes: [{ label: 'a', nodes, ready: 0, reason: '', isFallback: false, decides }],
   });
 
   const merged = mergeExplanations([explanation(3, false), explanation(7, true), explanation(4, false)]);
 
-  expect(merged?.standby).toMatchObject([{ nodes: 7, decides: true }]);
-  expect(mergeExplanations([explanation(3, false)])?.standby).toMatchObject([{ nodes: 3 }]);
+  expect(merged?.freeNodes).toMatchObject([{ nodes: 7, decides: true }]);
+  expect(mergeExplanations([explanation(3, false)])?.freeNodes).toMatchObject([{ nodes: 3 }]);
 });

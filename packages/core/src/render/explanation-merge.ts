@@ -1,7 +1,7 @@
-import type { RequestExplanation, StandbyExplanation } from '../launcher/plan/explanation.js';
+import type { RequestExplanation, FreeNodesExplanation } from '../launcher/plan/explanation.js';
 
 /**
- * Merges the explanations of several launchers. For each pool, prefers the answer of its own launcher, and for standby
+ * Merges the explanations of several launchers. For each pool, prefers the answer of its own launcher, and for free
  * nodes that of the launcher that keeps them.
  * @returns `undefined` for an empty list
  */
@@ -12,9 +12,9 @@ export function mergeExplanations(explanations: readonly RequestExplanation[]): 
   for (const pool of explanations.flatMap((explanation) => explanation.pools)) {
     if (pool.own || !pools.has(pool.launcherId)) pools.set(pool.launcherId, pool);
   }
-  const standby = new Map<string, StandbyExplanation>();
-  for (const each of explanations.flatMap((explanation) => explanation.standby ?? [])) {
-    if (each.decides || !standby.has(each.label)) standby.set(each.label, each);
+  const kept = new Map<string, FreeNodesExplanation>();
+  for (const each of explanations.flatMap((explanation) => explanation.freeNodes ?? [])) {
+    if (each.decides || !kept.has(each.label)) kept.set(each.label, each);
   }
-  return { ...first, pools: [...pools.values()], ...(standby.size > 0 && { standby: [...standby.values()] }) };
+  return { ...first, pools: [...pools.values()], ...(kept.size > 0 && { freeNodes: [...kept.values()] }) };
 }

@@ -79,7 +79,7 @@ describe('a pool that would take a request, beside conditions', () => {
 it('says why so many standby nodes are kept, or who decides', () => {
   const standby = { label: 'big', nodes: 7, ready: 5, reason: 'much demand; boots are slow', isFallback: false };
   const text = (decides: boolean) =>
-    explanationToText({ ...ofPools(pool('a')), standby: [{ ...standby, decides }] }, [], 0);
+    explanationToText({ ...ofPools(pool('a')), freeNodes: [{ ...standby, decides }] }, [], 0);
 
   expect(text(true)).toContain('\n\nstandby nodes of "big": 7 to keep, 5 standing by\n  much demand\n  boots are slow');
   expect(text(false)).toContain(

@@ -1,14 +1,10 @@
 import type { Condition } from '../contract/condition.js';
-import type {
-  LaunchExplanation,
-  PoolExplanation,
-  RequestExplanation,
-  StandbyExplanation,
-} from '../launcher/plan/explanation.js';
+import type { LaunchExplanation, PoolExplanation, RequestExplanation } from '../launcher/plan/explanation.js';
 import { labelsToText } from '../launcher/plan/texts.js';
 import { formatAge } from './age.js';
 import { escapeControlCharacters } from '@nodepool/zk-protocol';
 import { conditionText, nextStepText } from './condition-text.js';
+import { freeNodesLines } from './explained-free-nodes.js';
 import { summarizeExplanation } from './explanation-summary.js';
 import { brokenPool, relatedConditions, unservedLabel } from './related-conditions.js';
 
@@ -57,7 +53,7 @@ export function explanationToText(
     ...byName(
       sortPools(explanation.pools).map((pool) => ({ ...pool, ...verdictOf(pool, explanation.labels, related) })),
     ).flatMap(([first, ...others]) => ['', ...poolLines(first, others)]),
-    ...(explanation.standby ?? []).flatMap(standbyLines),
+    ...(explanation.freeNodes ?? []).flatMap(freeNodesLines),
     ...conditionLines(related, nowMs),
   ];
   return lines.map(escapeControlCharacters).join('\n');
@@ -76,13 +72,6 @@ function verdictOf(pool: PoolExplanation, labels: readonly string[], conditions:
     verdict: isLimited ? `${verdict} only with the nodes that it has` : 'cannot serve it now',
     ...{ text, remedy: nextStepText({ nextStep }) },
   };
-}
-
-/** Why so many standby nodes are kept, a line for each part of the reason. */
-function standbyLines({ label, nodes, ready, reason, decides }: StandbyExplanation): string[] {
-  const head = `standby nodes of ${JSON.stringify(label)}: ${nodes} to keep, ${ready} standing by`;
-  if (!decides) return ['', `${head}; the launcher with the longest registered pool of the label decides`];
-  return ['', head, ...reason.split('; ').map((part) => `  ${part}`)];
 }
 
 /** Lines of the conditions related to the request; empty without any. */

@@ -87,13 +87,7 @@ export type { UsagePhase } from '../metrics/usage-phase.js';
 export { isInternalRequestor, USAGE_PHASES, usagePhase } from '../metrics/usage-phase.js';
 export type { RequestOutcome } from '../contract/request-outcome.js';
 export type { StatsdTarget } from '../metrics/statsd/statsd.js';
-export type {
-  LauncherMetrics,
-  MetricsAttachment,
-  ObservedLauncher,
-  ProcessUsage,
-  SweptWork,
-} from '../metrics/types.js';
+export type { LauncherMetrics, MetricsAttachment, ObservedLauncher, ProcessUsage } from '../metrics/types.js';
 
 /* Tables, JSON and text of what is listed and explained */
 export type { LabelSupply } from '../render/label-supply.js';

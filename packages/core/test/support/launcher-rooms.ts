@@ -26,8 +26,8 @@ import { Steered } from '../../src/launcher/plan/steering.js';
 import { SteeringSet } from '../../src/features/steering/steering-set.js';
 import type { Engine, Feature } from '../../src/launcher/nodes/feature.js';
 import { IdleNodes } from '../../src/launcher/nodes/idle-nodes.js';
-import { RequestedByOthers } from '../../src/launcher/nodes/requested-by-others.js';
-import { StandbyLevels } from '../../src/launcher/nodes/standby-levels.js';
+import { RequestedByOthers } from '../../src/features/standby/requested-by-others.js';
+import { Levels } from '../../src/features/standby/levels.js';
 import { LivePoolView } from '../../src/launcher/view/pool-view.js';
 import { ProviderSet } from '../../src/launcher/providers/provider-set.js';
 import type { ProviderRunner } from '../../src/launcher/providers/provider-runner.js';
@@ -82,7 +82,7 @@ export class LauncherRooms {
   readonly others: RequestedByOthers;
   /** Those that say how many standby nodes to keep. */
   readonly features: Feature[] = [];
-  readonly levels: StandbyLevels;
+  readonly levels: Levels;
   readonly idle: IdleNodes;
   readonly spares: Feature;
   readonly turns: LaunchTurns;
@@ -99,7 +99,7 @@ export class LauncherRooms {
     this.views = new PoolViews(context, this.steering, this.registry);
     this.unlocks = new DelayedUnlocks(context);
     this.others = new RequestedByOthers(context, this.views);
-    this.levels = new StandbyLevels(context, this.views, this.others, this.features);
+    this.levels = new Levels(context, this.views, this.others, this.features);
     this.idle = new IdleNodes(context);
     this.spares = stoppedSpares(this.engine());
     this.turns = new LaunchTurns(context);
@@ -110,13 +110,14 @@ export class LauncherRooms {
 
   /** What features get, with the given changes. */
   engine(changes: Partial<Omit<Engine, 'serverClock'> & { serverClock: ServerTime }> = {}): Engine {
-    const { providers, registry, ledger, views, levels, idle, images } = this;
+    const { providers, registry, ledger, views, features, levels, idle, images } = this;
     const { context } = this.world;
     const none = () => undefined;
     const reaper = { claimUsed: none, keepUnfinished: none, look: none }; // nothing is deleted here, or lost
     const [lost, pools] = [{ claim: none, look: none, isRecovering: () => false }, { serve: none }];
-    const standby = { isMissing: () => false, check: none };
-    const own = { context, providers, registry, ledger, lost, pools, views, levels, standby, idle, reaper, images };
+    const mostParked = (label: string) => levels.mostParked(label);
+    const freeNodes = { mostParked, isMissing: () => false, check: none, explain: none };
+    const own = { context, providers, registry, ledger, lost, pools, views, features, freeNodes, idle, reaper, images };
     const { serverClock = context.clock } = changes;
     const time = { ...countedClock(context.clock), now: () => serverClock.now() };
     return { ...own, ...changes, serverClock: time };

@@ -1,9 +1,18 @@
 import { stepPath } from './curve.js';
 import { usePolled } from './live.js';
 import { Section } from './parts.js';
-import type { StandbyLabel } from './types.js';
 
 const CHART = { width: 600, height: 80 };
+
+/** A label with `standby`, as `/api/v1/standby` lists it. */
+interface StandbyLabel {
+  readonly label: string;
+  readonly nodes: number;
+  readonly reason: string;
+  readonly is_fallback: boolean;
+  /** Quarters of an hour of the last day; `null`: not known. */
+  readonly slots: readonly { readonly time: number; readonly kept: number | null; readonly needed: number | null }[];
+}
 
 /** The standby nodes of labels that have `standby`: kept and needed during the last day, and why so many now. */
 export function StandbySection() {

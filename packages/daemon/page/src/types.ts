@@ -43,16 +43,6 @@ export interface Label {
   readonly lendable?: boolean;
 }
 
-/** A label with `standby`, as `/api/v1/standby` lists it. */
-export interface StandbyLabel {
-  readonly label: string;
-  readonly nodes: number;
-  readonly reason: string;
-  readonly is_fallback: boolean;
-  /** Quarters of an hour of the last day; `null`: not known. */
-  readonly slots: readonly { readonly time: number; readonly kept: number | null; readonly needed: number | null }[];
-}
-
 /** What a token allows, as `/api/v1/lease-rights` answers it. */
 export interface LeaseRights {
   readonly name: string;

@@ -1,5 +1,5 @@
 import { SLOT_MS, type LabelDemand } from './demand.js';
-import type { StandbyLevel } from '@nodepool/core/launcher';
+import type { NodeLevel } from '@nodepool/core/launcher';
 
 /** A quarter of an hour of a label. */
 export interface CurveSlot {
@@ -11,7 +11,7 @@ export interface CurveSlot {
 }
 
 /** The standby nodes of a label now, and during the last day. */
-export interface StandbyCurve extends StandbyLevel {
+export interface StandbyCurve extends NodeLevel {
   readonly label: string;
   /** In order of time. */
   readonly slots: readonly CurveSlot[];
@@ -21,11 +21,11 @@ const SLOTS = 86_400_000 / SLOT_MS;
 
 /** Remembers how many standby nodes were to be kept of each label during the last day. */
 export class KeptNodes {
-  readonly #decisions = new Map<string, StandbyLevel>();
+  readonly #decisions = new Map<string, NodeLevel>();
   readonly #slots = new Map<number, Map<string, number>>();
 
   /** Notes a decision about a label. */
-  decided(label: string, slot: number, decision: StandbyLevel): void {
+  decided(label: string, slot: number, decision: NodeLevel): void {
     this.#decisions.set(label, decision);
     this.#note(label, slot, decision.nodes);
     for (const each of this.#slots.keys()) if (each <= slot - SLOTS) this.#slots.delete(each);

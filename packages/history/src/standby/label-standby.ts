@@ -1,5 +1,5 @@
 import type { StandbySettings } from '@nodepool/core/config';
-import type { StandbyLevel } from '@nodepool/core/launcher';
+import type { NodeLevel } from '@nodepool/core/launcher';
 import { durationText } from '@nodepool/core/service';
 import { BegunSchedule, type Wanted } from './begun-schedule.js';
 import { LabelDemand, SLOT_MS, SLOTS_AN_HOUR, slotOf, type Arrival } from './demand.js';
@@ -79,7 +79,7 @@ export class LabelStandby {
   }
 
   /** The number of standby nodes to keep now, and why. */
-  decide(atMs: number, now: LabelNow): StandbyLevel {
+  decide(atMs: number, now: LabelNow): NodeLevel {
     const { settings, minReady, free } = now;
     const { followMs } = settings;
     const leadMs = this.bootMs + MARGIN_MS;

@@ -70,7 +70,7 @@ async function start(standby = 'auto', others: readonly string[] = []): Promise<
   const connection = connect();
   link = connection.link;
   targets = standbyTargets({ logger, path });
-  const features = { ...FEATURES, standby: targets.make };
+  const features = { ...FEATURES, 'standby-levels': targets.make };
   const parts = { zk: connection.zk, clock, config, registry: registryOf(), logger: silentLogger, features };
   launcher = new Launcher({ ...parts, hostname: 'nl01', version: '1', random: () => 0.5 });
   await clock.run(launcher.start());

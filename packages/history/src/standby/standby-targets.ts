@@ -7,7 +7,7 @@ import {
   type RequestRecord,
 } from '@nodepool/zk-protocol';
 import type { LabelConfig, Logger } from '@nodepool/core';
-import type { Engine, Feature, MakeFeature, StandbyLevel } from '@nodepool/core/launcher';
+import type { Engine, Feature, MakeFeature, NodeLevel } from '@nodepool/core/launcher';
 import { isDemand } from '../record/requestors.js';
 import { appendDemand, readDemand, type SlotRecord } from './demand-file.js';
 import { slotOf } from './demand.js';
@@ -43,7 +43,7 @@ export class StandbyTargets implements Feature {
   readonly #options: StandbyTargetsOptions;
   readonly #known = new Set<number>();
   readonly #labels = new Map<string, LabelStandby>();
-  readonly #levels = new Map<string, StandbyLevel>();
+  readonly #levels = new Map<string, NodeLevel>();
   /** When each node that is being launched began; steady time. */
   readonly #launching = new Map<string, number>();
   readonly #waiting = new Map<RequestId, Waiting>();
@@ -67,7 +67,7 @@ export class StandbyTargets implements Feature {
     this.#options = options;
   }
 
-  target({ name }: LabelConfig): StandbyLevel | undefined {
+  target({ name }: LabelConfig): NodeLevel | undefined {
     return this.#levels.get(name);
   }
 
@@ -164,14 +164,14 @@ export class StandbyTargets implements Feature {
 
   #decide({ name, standby: settings, minReady }: LabelConfig): void {
     if (!settings) return;
-    const { context, standby } = this.#engine;
+    const { context, freeNodes } = this.#engine;
     const atMs = context.clock.now();
-    const free = context.mirror.standbyCount(name);
+    const free = context.mirror.idleCount(name);
     const level = this.#of(name).decide(atMs, { settings, minReady, free });
     const before = this.#levels.get(name);
     this.#levels.set(name, level);
     this.#kept.decided(name, slotOf(atMs), level);
-    if (before?.nodes !== level.nodes) standby.check(name);
+    if (before?.nodes !== level.nodes) freeNodes?.check(name);
   }
 
   /** The slot is known only if the whole of it was counted: not after a start, a clock that jumped, or without a connection. */

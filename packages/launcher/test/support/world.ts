@@ -25,6 +25,7 @@ import type { ApiCall, ApiOperation } from '@nodepool/daemon';
 import type { StandbyCurve } from '@nodepool/history';
 import { ActivityLog } from '../../src/web/api/activity-log.js';
 import type { LauncherApiSources } from '../../src/web/api/sources.js';
+import { standbyApi } from '../../src/web/api/standby-operation.js';
 
 /** A record cache whose content the test sets. */
 export type TableCache<T> = RecordCache<T> &
@@ -151,7 +152,7 @@ export class World {
     const { nodes, requests, events, images } = this;
     return {
       ...{ zk: this.zk, clock: this.clock, hostname: 'nl01', activity: this.activity, history: this.history },
-      standbyCurves: () => read('curves'),
+      more: [standbyApi(() => read('curves'))],
       ...{ webUrl: () => 'http://nl01/', config: () => this.config, conditions: { merged: this.conditions } },
       runtime: {
         ...{ nodes, requests, events, images, hosts: [], notReady: [] },

@@ -64,7 +64,7 @@ export function isPoolComponent(component: ComponentRecord): component is PoolCo
   return component.kind === 'pool' && 'launcherId' in component;
 }
 
-/** The key in `raw` of a pool whose launcher counts parked nodes on standby: its labels that are to have some, a list. */
+/** The key in `raw` of a pool whose launcher counts parked nodes as free: its labels that are to have some, a list. */
 export const PARKED_KEY = 'stopped_spares';
 /** The key in `raw` of a pool for whose certificates of leases its machines trust, see {@link certificateMode}; missing: none. */
 export const CERTIFICATES_KEY = 'lease_certificates';

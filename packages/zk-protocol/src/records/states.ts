@@ -48,7 +48,7 @@ export const NODE_TRANSITIONS: readonly NodeTransition[] = [
   { from: 'building', to: 'aborted', actor: 'launcher', lock: 'record', when: 'out of quota during the launch' },
   { from: 'building', to: 'failed', actor: 'launcher', lock: 'record', when: 'launch attempts used up' },
   { from: 'ready', to: 'ready', actor: 'launcher', lock: 'record', when: 'allocated or deallocated' },
-  { from: 'ready', to: 'testing', actor: 'launcher', lock: 'record', when: 'a standby node is being stopped' },
+  { from: 'ready', to: 'testing', actor: 'launcher', lock: 'record', when: 'a free node is being stopped' },
   { from: 'testing', to: 'testing', actor: 'launcher', lock: 'record', when: 'stopped' },
   { from: 'testing', to: 'building', actor: 'launcher', lock: 'record', when: 'started for a request' },
   { from: 'ready', to: 'in-use', actor: 'zuul', lock: 'record', when: 'the job starts' },
@@ -143,6 +143,6 @@ export function isStartable(node: Pick<NodeRecord, 'state' | 'allocatedTo' | 'la
 }
 
 /** Whether the node stands by: it is free, or parked. Callers must check its lock. */
-export function isStandby(node: Pick<NodeRecord, 'state' | 'allocatedTo' | 'launchState'>): boolean {
+export function isIdle(node: Pick<NodeRecord, 'state' | 'allocatedTo' | 'launchState'>): boolean {
   return isFree(node) || isParked(node);
 }

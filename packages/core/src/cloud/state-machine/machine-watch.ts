@@ -1,6 +1,6 @@
 import {
   delay,
-  isStandby,
+  isIdle,
   isStartable,
   type CancelTimer,
   type Clock,
@@ -177,7 +177,7 @@ export class MachineWatch {
       const fields = { nodeId: node.id, externalId: node.externalId, state: node.state, why };
       if (!before.has(node.id)) logger.warn('The machine of a node cannot be used any more', fields);
       // a request may have taken it since the list was read
-      if (!isStandby(node) || !(await this.#withdraw(node.id, why))) context.nodeUnusable?.(node.id, why);
+      if (!isIdle(node) || !(await this.#withdraw(node.id, why))) context.nodeUnusable?.(node.id, why);
     }
   }
 

@@ -1,4 +1,4 @@
-import { isLent, isStandby, steadyNow, WRONG_CLOCK_MS, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
+import { isLent, isIdle, steadyNow, WRONG_CLOCK_MS, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
 import type { Engine, Feature, MakeFeature } from '../../launcher/nodes/feature.js';
 import type { Verdict } from '../../launcher/nodes/idle-nodes.js';
 import { ageLimitOf } from '../../launcher/plan/nodes.js';
@@ -28,7 +28,7 @@ class AgeLimits implements Feature {
   constructor(engine: Engine) {
     this.#engine = engine;
     this.#unsubscribe = engine.context.events.on('nodeChanged', ({ id, after }) => {
-      if (after && (after.state === 'ready' || after.state === 'hold' || isStandby(after))) this.#see(after);
+      if (after && (after.state === 'ready' || after.state === 'hold' || isIdle(after))) this.#see(after);
       else this.#idle.delete(id as NodeId);
     });
     engine.idle.add((node) => this.#judge(node));

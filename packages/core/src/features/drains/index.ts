@@ -1,4 +1,4 @@
-import { describeControl, isStandby } from '@nodepool/zk-protocol';
+import { describeControl, isIdle } from '@nodepool/zk-protocol';
 import type { PoolConfig } from '../../contract/provider-config.js';
 import type { MakeFeature } from '../../launcher/nodes/feature.js';
 import { isAboutLabel } from '../../launcher/plan/controls.js';
@@ -9,7 +9,7 @@ const NO_LABELS: PoolConfig['labels'] = new Map();
 export const drains: MakeFeature = ({ context, providers, idle }) => {
   idle.add((node) => {
     const orders = context.controls.inForce.filter(({ mode }) => mode === 'drain');
-    if (orders.length === 0 || !isStandby(node) || node.provider === null || node.pool === null) return undefined;
+    if (orders.length === 0 || !isIdle(node) || node.provider === null || node.pool === null) return undefined;
     const runner = providers.runnerOf(node);
     if (!runner?.launches) return undefined;
     const pool = runner.config.pools.get(node.pool) ?? { name: node.pool, labels: NO_LABELS };

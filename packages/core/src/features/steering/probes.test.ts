@@ -13,7 +13,7 @@ import {
 import { afterEach, describe, expect, it } from 'vitest';
 import { LauncherRooms } from '../../../test/support/launcher-rooms.js';
 import { CapacityError } from '../../contract/errors.js';
-import { Standby } from '../../launcher/nodes/standby.js';
+import { Standby } from '../standby/standby.js';
 import { MIN_READY_REQUESTOR } from '../../launcher/plan/candidates.js';
 import { Probes } from './probes.js';
 
@@ -38,7 +38,7 @@ async function setUp(...labels: string[]) {
   };
   await fail(...labels);
   standby = new Standby(world.context, rooms.views, rooms.levels, [rooms.spares]);
-  probes = new Probes({ context: world.context, views: rooms.views, standby, serverClock: world.clock });
+  probes = new Probes({ context: world.context, views: rooms.views, freeNodes: standby, serverClock: world.clock });
   const waiting = (): RequestRecord[] => [...world.context.mirror.requests.values()];
   const check = async () => {
     probes?.check(PROVIDER);

@@ -5,8 +5,13 @@ import {
   type RequestRecord,
   steadyNow,
 } from '@nodepool/zk-protocol';
-import type { Engine } from '../../launcher/nodes/feature.js';
-import { isOwnRequest, releaseStandby, removeStandby, requestStandby } from '../../launcher/nodes/standby-requests.js';
+import type { Engine, FreeNodes } from '../../launcher/nodes/feature.js';
+import {
+  isOwnRequest,
+  releaseOwnRequest,
+  removeOwnRequest,
+  requestNode,
+} from '../../launcher/requests/own-requests.js';
 import { isProbe } from '../../launcher/plan/health-rules.js';
 import type { Context } from '../../launcher/state/context.js';
 import { sinceWrittenMs } from '../../launcher/state/server-clock.js';
@@ -16,8 +21,10 @@ const AGAIN_MS = 30_000;
 /** A probe that takes longer is withdrawn when the next one is due. */
 const HANGS_MS = 120_000;
 
-/** `standby` may need a node that a probe made. */
-type ProbingEngine = Pick<Engine, 'context' | 'views' | 'standby' | 'serverClock'>;
+type ProbingEngine = Pick<Engine, 'context' | 'views' | 'serverClock'> & {
+  /** It may need a node that a probe made. */
+  readonly freeNodes: Pick<FreeNodes, 'isMissing'> | undefined;
+};
 
 type Probe = RequestRecord & { readonly provider: string };
 
@@ -81,7 +88,7 @@ export class Probes {
     const { logger, clock } = this.#context;
     this.#asking.set(provider, { untilMs: Infinity });
     try {
-      const id = await requestStandby(this.#context, label, provider);
+      const id = await requestNode(this.#context, label, provider);
       logger.info('Asked for a node to probe a provider', { requestId: id, label, provider });
       if (this.#open.get(provider)?.has(id)) this.#asked(provider);
       else this.#asking.set(provider, { id, untilMs: steadyNow(clock) + AGAIN_MS });
@@ -155,10 +162,10 @@ export class Probes {
 
   /** @returns false if the request has changed meanwhile */
   async #writeEnd(probe: Probe): Promise<boolean> {
-    if (probe.state !== 'fulfilled') return removeStandby(this.#context, probe, probe.stat?.version);
+    if (probe.state !== 'fulfilled') return removeOwnRequest(this.#context, probe, probe.stat?.version);
     const [label] = probe.labels;
-    const isMissing = label !== undefined && this.#engine.standby.isMissing(label);
-    await releaseStandby(this.#context, probe, isMissing ? 'free' : 'deleting');
+    const isMissing = label !== undefined && this.#engine.freeNodes?.isMissing(label);
+    await releaseOwnRequest(this.#context, probe, isMissing ? 'free' : 'deleting');
     return true;
   }
 

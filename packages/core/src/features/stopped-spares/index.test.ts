@@ -88,7 +88,7 @@ describe('a free node of a label that keeps stopped nodes', () => {
     expect(before).toBe('ready');
     expect(seen).toEqual([{ state: 'testing', comment: 'standby node, stopped until a request needs it', locked: 1 }]);
     expect(node(id)).toMatchObject({ state: 'testing', allocatedTo: null, launchState: STARTS });
-    expect([isLocked(id), isFree(id), world.context.mirror.standbyCount('a')]).toEqual([false, true, 1]);
+    expect([isLocked(id), isFree(id), world.context.mirror.idleCount('a')]).toEqual([false, true, 1]);
   });
 
   it.each([-10, 10])('is stopped then too where the clock of its launcher is %i minutes ahead', async (minutes) => {
@@ -144,7 +144,7 @@ describe('a free node of a label that keeps stopped nodes', () => {
 
     await world.pass(6_000);
 
-    expect([isLocked(id), isFree(id), world.context.mirror.standbyCount('a')]).toEqual([true, false, 1]);
+    expect([isLocked(id), isFree(id), world.context.mirror.idleCount('a')]).toEqual([true, false, 1]);
   });
 
   it('stays when another process takes it at that moment', async () => {

@@ -184,7 +184,7 @@ class StoppedSpares implements Feature {
       const node = mirror.nodes.get(id);
       if (node && !isParked(node) && node.labels.includes(label)) stopped++;
     }
-    return stopped < this.#engine.levels.mostParked(label);
+    return stopped < (this.#engine.freeNodes?.mostParked(label) ?? 0);
   }
 
   #canStop(node: NodeRecord): boolean {

@@ -1,4 +1,4 @@
-import { isStandby, isZooKeeperError, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
+import { isIdle, isZooKeeperError, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
 import { expireNode } from '../state/expire-node.js';
 import type { Part } from '../state/part.js';
@@ -68,7 +68,8 @@ export class IdleNodes implements Part {
   #decide(id: NodeId): Step | undefined {
     const { mirror, life } = this.#context;
     const node = mirror.nodes.get(id);
-    if (!node || !life.isActive || mirror.nodes.contenders(id) > 0 || !isIdle(node)) return undefined;
+    if (!node || !life.isActive || mirror.nodes.contenders(id) > 0) return undefined;
+    if (!isIdle(node) && node.state !== 'hold') return undefined;
     let first: Verdict | undefined;
     for (const judge of this.#judges) {
       const verdict = judge(node);
@@ -80,5 +81,3 @@ export class IdleNodes implements Part {
     return { run, afterMs };
   }
 }
-
-const isIdle = (node: NodeRecord) => isStandby(node) || node.state === 'hold';

@@ -1,7 +1,7 @@
 import type { PoolComponentRecord } from '@nodepool/zk-protocol';
 import type { PlannedRequest, PoolView, Reason, RuleName } from './types.js';
 
-/** The requestor of standby nodes. Such requests are declined, not paused, if there is no capacity. */
+/** The requestor of free nodes. Such requests are declined, not paused, if there is no capacity. */
 export const MIN_READY_REQUESTOR = 'NodePool:min-ready';
 
 /** Makes a {@link Reason}. */

@@ -5,7 +5,7 @@ import {
   type RequestId,
   type RequestRecord,
 } from '@nodepool/zk-protocol';
-import type { StandbyLevel } from './nodes.js';
+import type { NodeLevel } from './nodes.js';
 import { withTimesFromNow } from './texts.js';
 import type { Reason, RuleName } from './types.js';
 
@@ -44,8 +44,8 @@ export interface LaunchExplanation {
   readonly trial: string | null;
 }
 
-/** What `explain` shows of the standby nodes of a label. */
-export interface StandbyExplanation extends StandbyLevel {
+/** What `explain` shows of the free nodes that are kept of a label. */
+export interface FreeNodesExplanation extends NodeLevel {
   readonly label: string;
   /** Free nodes. */
   readonly ready: number;
@@ -68,8 +68,8 @@ export interface RequestExplanation {
   readonly pools: readonly PoolExplanation[];
   /** Nodes that are being made for it. */
   readonly launches: readonly LaunchExplanation[];
-  /** Standby nodes of the labels of a hypothetical request; missing: none of them has `standby`. */
-  readonly standby?: readonly StandbyExplanation[];
+  /** Free nodes that are kept of the labels of a hypothetical request; missing: there is nothing to say of them. */
+  readonly freeNodes?: readonly FreeNodesExplanation[];
 }
 
 function explainOwn(pool: PoolExplanation, nowMs: number): PoolExplanation {
@@ -114,8 +114,8 @@ export interface ExplainSources {
   nodesOf(requestId: string): readonly NodeRecord[];
   /** A note on the trial of a node's image. Optional; omit if images are not known. */
   readonly trialOf?: (node: NodeRecord) => string | undefined;
-  /** The standby nodes of a label. Optional; omit where no standby nodes are kept. */
-  readonly standbyOf?: (label: string) => StandbyExplanation | undefined;
+  /** The free nodes that are kept of a label. Optional; omit where none are kept. */
+  readonly freeNodesOf?: (label: string) => FreeNodesExplanation | undefined;
   readonly nowMs: number;
 }
 
@@ -132,8 +132,8 @@ function explainLaunch(node: NodeRecord, { nowMs, trialOf }: ExplainSources): La
   return { nodeId: id, provider, pool, labels, state, ageMs: nowMs - node.stateTimeMs, error, trial };
 }
 
-function standbyOfLabels(labels: readonly string[], { standbyOf }: ExplainSources): StandbyExplanation[] {
-  return [...new Set(labels)].flatMap((label) => standbyOf?.(label) ?? []);
+function freeNodesOfLabels(labels: readonly string[], { freeNodesOf }: ExplainSources): FreeNodesExplanation[] {
+  return [...new Set(labels)].flatMap((label) => freeNodesOf?.(label) ?? []);
 }
 
 /** Sorts after every real request of Zuul's ordinary priority. */
@@ -152,7 +152,7 @@ export function explainRequest(subject: ExplainSubject, sources: ExplainSources)
   if (!request) return undefined;
   const own = new Set(workers.map((worker) => worker.launcherId));
   const foreign = registered.filter((pool) => !own.has(pool.launcherId));
-  const standby = hypothetical ? standbyOfLabels(request.labels, sources) : [];
+  const freeNodes = hypothetical ? freeNodesOfLabels(request.labels, sources) : [];
   return {
     requestId: hypothetical ? undefined : request.id,
     state: hypothetical ? 'not submitted' : request.state,
@@ -172,6 +172,6 @@ export function explainRequest(subject: ExplainSubject, sources: ExplainSources)
           .nodesOf(request.id)
           .filter(isBeingMade)
           .map((node) => explainLaunch(node, sources)),
-    ...(standby.length > 0 && { standby }),
+    ...(freeNodes.length > 0 && { freeNodes }),
   };
 }

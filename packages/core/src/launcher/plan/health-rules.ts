@@ -43,7 +43,7 @@ export function isProbe<T extends Pick<PlannedRequest, 'requestor' | 'provider'>
 
 /**
  * Chooses the labels for which a provider launches probes: each failing label; if the provider itself fails, one label, in turn and
- * preferably one that worked last, else one with standby nodes; if it is slow, only a label with standby nodes, as requests show the
+ * preferably one that worked last, else one with free nodes; if it is slow, only a label with free nodes, as requests show the
  * speed as well.
  * @param due - labels of the provider for which a probe is due, in the order of the configuration
  */
@@ -51,10 +51,10 @@ export function chooseProbes(
   due: readonly Pick<LabelConfig, 'name' | 'minReady'>[],
   steering: Pick<SteeringView, 'isWell' | 'isFailing' | 'compareProbes'>,
 ): string[] {
-  const standby = due.filter(({ minReady }) => minReady > 0).slice(0, 1);
+  const kept = due.filter(({ minReady }) => minReady > 0).slice(0, 1);
   if (steering.isWell)
-    return due.filter((label) => standby.includes(label) || steering.isFailing(label.name)).map(({ name }) => name);
-  const names = [...standby, ...due].map(({ name }) => name);
+    return due.filter((label) => kept.includes(label) || steering.isFailing(label.name)).map(({ name }) => name);
+  const names = [...kept, ...due].map(({ name }) => name);
   return names.sort((a, b) => steering.compareProbes(a, b)).slice(0, 1);
 }
 
@@ -71,7 +71,7 @@ export function judgeProbe(request: PlannedRequest, { steering, provider }: Pool
 /**
  * Defers a request while the provider fails and another pool can serve it. Probes and requests for its ready nodes pass. A
  * pool of the original Nodepool gets a short time to take the request. A provider that the request names always tries, as no
- * other pool takes that request. Without an alternative the provider tries too, except for standby nodes: no job waits for
+ * other pool takes that request. Without an alternative the provider tries too, except for free nodes: no job waits for
  * them, and the next probe launches them.
  */
 export function judgeHealth(request: PlannedRequest, view: PoolView): Verdict | undefined {

@@ -1,7 +1,7 @@
 import { newNode, type NodeId, type NodeRecord, type RequestState } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { poolConfig } from '../../../test/support/pool-config.js';
-import { ageLimitOf, judgeNode, keepsStandby, NEVER_LOCKED_MS, planStandby, type NodeFacts } from './nodes.js';
+import { ageLimitOf, judgeNode, launchesLabel, NEVER_LOCKED_MS, type NodeFacts } from './nodes.js';
 
 const NOW_MS = 10_000_000;
 
@@ -121,20 +121,14 @@ describe('ageLimitOf', () => {
 });
 
 describe('standby nodes', () => {
-  it('are asked for as far as neither free nor asked for', () => {
-    expect(planStandby(3, { free: 1, asked: 1 })).toBe(1);
-    expect(planStandby(3, { free: 4, asked: 0 })).toBe(0);
-    expect(planStandby(-1, { free: 0, asked: 0 })).toBe(0);
-  });
-
   it('come from pools that launch the label and may', () => {
     const pool = poolConfig('main', ['small']);
     const view = { launches: true, maxConcurrency: -1, pool };
 
-    expect(keepsStandby(view, 'small')).toBe(true);
-    expect(keepsStandby(view, 'big')).toBe(false);
-    expect(keepsStandby({ ...view, launches: false }, 'small')).toBe(false);
-    expect(keepsStandby({ ...view, maxConcurrency: 0 }, 'small')).toBe(false);
-    expect(keepsStandby({ ...view, pool: { ...pool, maxServers: 0 } }, 'small')).toBe(false);
+    expect(launchesLabel(view, 'small')).toBe(true);
+    expect(launchesLabel(view, 'big')).toBe(false);
+    expect(launchesLabel({ ...view, launches: false }, 'small')).toBe(false);
+    expect(launchesLabel({ ...view, maxConcurrency: 0 }, 'small')).toBe(false);
+    expect(launchesLabel({ ...view, pool: { ...pool, maxServers: 0 } }, 'small')).toBe(false);
   });
 });

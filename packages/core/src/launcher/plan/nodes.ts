@@ -1,5 +1,5 @@
-import { isStandby, UNLOCKED_GARBAGE_STATES, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
-import type { Config, LabelConfig } from '../../contract/config.js';
+import { isIdle, UNLOCKED_GARBAGE_STATES, type NodeRecord, type RequestRecord } from '@nodepool/zk-protocol';
+import type { Config } from '../../contract/config.js';
 import type { PoolView } from './types.js';
 
 /**
@@ -95,7 +95,7 @@ export function ageLimitOf(
   node: NodeRecord,
   { labels, maxHoldAgeMs }: Pick<Config, 'labels' | 'maxHoldAgeMs'>,
 ): AgeLimit | undefined {
-  if (isStandby(node)) {
+  if (isIdle(node)) {
     let limit: AgeLimit | undefined;
     for (const label of node.labels) limit = shorter(limit, 'max-ready-age', labels.get(label)?.maxReadyAgeMs);
     return limit;
@@ -109,35 +109,16 @@ function shorter(known: AgeLimit | undefined, key: AgeLimit['key'], ms: number |
   return ms && ms > 0 && ms < (known?.ms ?? Infinity) ? { key, ms } : known;
 }
 
-/** The number of standby nodes to keep of a label, and why. */
-export interface StandbyLevel {
+/** The number of free nodes to keep of a label, and why. */
+export interface NodeLevel {
   readonly nodes: number;
   readonly reason: string;
   /** `min-ready` applies, as too little is known. */
   readonly isFallback: boolean;
 }
 
-/** Says how many free nodes of labels with `standby` to keep. */
-export interface StandbySource {
-  /** `undefined`: it does not know, and `min-ready` applies. */
-  target?(label: LabelConfig): StandbyLevel | undefined;
-}
-
-/** Nodes of one label that count for its `min-ready`. */
-export interface StandbyCounts {
-  /** Free nodes, also those locked at the moment. */
-  readonly free: number;
-  /** Nodes that a launcher has requested and that are not ready yet. */
-  readonly asked: number;
-}
-
-/** The number of standby nodes of a label to request. */
-export function planStandby(minReady: number, { free, asked }: StandbyCounts): number {
-  return Math.max(0, minReady - free - asked);
-}
-
-/** Whether a pool launches standby nodes of a label, regardless of image and quota. */
-export function keepsStandby(
+/** Whether a pool launches nodes of a label without a request of a client, regardless of image and quota. */
+export function launchesLabel(
   { launches, maxConcurrency, pool }: Pick<PoolView, 'launches' | 'maxConcurrency' | 'pool'>,
   label: string,
 ): boolean {

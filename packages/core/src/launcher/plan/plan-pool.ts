@@ -19,7 +19,7 @@ export interface PoolPlan {
   readonly unpause: readonly { request: RequestRecord; assignment: Assignment }[];
   /** Why requests that are or will be accepted still wait. */
   readonly paused: readonly { request: RequestRecord; reason: Reason }[];
-  /** Standby requests: they are declined rather than left waiting for capacity. */
+  /** Requests for free nodes: they are declined rather than left waiting for capacity. */
   readonly decline: readonly { request: RequestRecord; reason: Reason }[];
   /** An unused ready node to delete, because a request waits for its capacity. */
   readonly release: NodeRecord | undefined;
@@ -125,14 +125,14 @@ class PlanningPass {
       this.#plan.accept.push({ request, assignment });
       return true;
     }
-    const isStandby = request.requestor === MIN_READY_REQUESTOR;
-    if (isStandby && isOverQuota) {
+    const isMinReady = request.requestor === MIN_READY_REQUESTOR;
+    if (isMinReady && isOverQuota) {
       this.#plan.decline.push({ request, reason: shortage });
       return true;
     }
     const isLimited = rule === 'limited-by-operator';
     if (isLimited) this.#budget.keepOrdered(demand);
-    if (isStandby || rule === 'tenant-quota' || isLimited) {
+    if (isMinReady || rule === 'tenant-quota' || isLimited) {
       this.#plan.waiting.push({ request, group, reason: shortage });
       return false;
     }

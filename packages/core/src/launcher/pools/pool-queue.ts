@@ -79,7 +79,7 @@ export class PoolQueue {
   #withdrawn(work: RequestWork): void {
     const { clock } = this.#context;
     work.requestGone();
-    // a standby request ends with its launcher: the node still counts for others
+    // a request for a free node ends with its launcher: the node still counts for others
     if (work.request.requestor === MIN_READY_REQUESTOR) return;
     this.#demand.withdrawn.set(work, steadyNow(clock));
     clock.setTimer(UNWANTED_AFTER_MS, () => this.#demand.withdrawn.has(work) && this.planSoon());

@@ -148,16 +148,16 @@ describe('the plan for a new configuration', () => {
     expect(hopeless).toMatchObject([{ request: '100-1', why: ['cloud/main: max-concurrency 0, it launches nothing'] }]);
   });
 
-  it('counts the standby nodes that a raised min-ready lacks', () => {
+  it('counts the free nodes that a raised min-ready lacks', () => {
     const providers = [cloud([poolConfig('main', ['small', 'same'])])];
     const before = configOf(providers, { small: { minReady: 1 }, same: { minReady: 3 }, elsewhere: {} });
     const labels = { small: { minReady: 4 }, same: { minReady: 3 }, elsewhere: { minReady: 2 } };
 
-    const { standby } = plan(before, configOf(providers, labels), {
+    const { freeNodes } = plan(before, configOf(providers, labels), {
       nodes: [node({}), node({ allocatedTo: '100-1' as RequestId }), node({ state: 'in-use' })],
     });
 
-    expect(standby).toEqual([{ label: 'small', count: 3 }]);
+    expect(freeNodes).toEqual([{ label: 'small', count: 3 }]);
   });
 
   // NOW_MS is 02:46 on Thursday, January 1st
@@ -173,7 +173,7 @@ describe('the plan for a new configuration', () => {
       nodes: [node({})],
     });
 
-    expect(change.standby).toEqual(found);
+    expect(change.freeNodes).toEqual(found);
   });
 
   it('names the nodes that a lowered max-ready-age deletes at once', () => {

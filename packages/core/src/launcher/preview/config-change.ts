@@ -3,7 +3,7 @@ import { sameProviderConfig } from '../../config/compare.js';
 import { describeLimitChanges } from './limit-changes.js';
 import { planNodeChanges } from './node-changes.js';
 import { findServingPools, whyHopeless, type Offer } from './servable.js';
-import { planStandbyChanges } from './standby-changes.js';
+import { planFreeNodes } from './free-nodes.js';
 import type { ConfigChange, ConfigChangeInput, PartChange, RequestChange } from './types.js';
 
 /** Computes the effects of a new configuration on the live system. Changes nothing. */
@@ -17,7 +17,7 @@ export function planConfigChange(input: ConfigChangeInput): ConfigChange {
     pools: poolChanges(input),
     limits: before ? describeLimitChanges(before, after) : [],
     ...planNodeChanges(input),
-    standby: planStandbyChanges(input),
+    freeNodes: planFreeNodes(input),
     waiting: waiting.length,
     ...requestChanges(waiting, offerBefore, offerAfter),
   };

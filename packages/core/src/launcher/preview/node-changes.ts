@@ -1,8 +1,8 @@
 import type { NodeRecord } from '@nodepool/zk-protocol';
 import type { ChangePreview } from '../../contract/driver.js';
 import type { ProviderConfig } from '../../contract/provider-config.js';
+import { ageLimitOf } from '../plan/nodes.js';
 import type { ConfigChange, ConfigChangeInput } from './types.js';
-import { planExpiry } from './standby-changes.js';
 
 type NodeChanges = Pick<ConfigChange, 'register' | 'delete' | 'kept'>;
 type Kept = ConfigChange['kept'][number];
@@ -88,4 +88,20 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string
     else groups.set(key, [item]);
   }
   return groups;
+}
+
+/** Free nodes that a new `max-ready-age`, and held ones that a new `max-hold-age`, would delete at once. */
+function planExpiry({ before, after, nodes, nowMs }: ConfigChangeInput): ConfigChange['delete'][number][] {
+  const deleted: ConfigChange['delete'][number][] = [];
+  for (const node of nodes) {
+    const ageMs = nowMs - node.stateTimeMs;
+    const limit = ageLimitOf(node, after);
+    if (limit === undefined || node.provider === null || !after.providers.has(node.provider)) continue;
+    const isLate = ageMs > limit.ms;
+    const wasLate = before !== undefined && ageMs > (ageLimitOf(node, before)?.ms ?? Infinity);
+    if (!isLate || wasLate) continue;
+    const why = `${node.state} for ${Math.round(ageMs / 1000)} s, ${limit.key} would be ${limit.ms / 1000} s`;
+    deleted.push({ node: node.id, provider: node.provider, why });
+  }
+  return deleted;
 }

@@ -46,8 +46,8 @@ export interface ConfigChange {
   readonly limits: readonly LimitChange[];
   readonly register: readonly (ChangePreview['register'][number] & { readonly provider: string })[];
   readonly delete: readonly (ChangePreview['delete'][number] & { readonly provider: string })[];
-  /** Standby nodes that would be launched because of a new or raised `min-ready`. */
-  readonly standby: readonly { readonly label: string; readonly count: number }[];
+  /** Nodes that would be launched, to be kept free, because of a new or raised `min-ready`. */
+  readonly freeNodes: readonly { readonly label: string; readonly count: number }[];
   /** Nodes that would be kept although nothing in the new configuration creates such nodes. */
   readonly kept: readonly { readonly name: string; readonly count: number; readonly text: string }[];
   readonly waiting: number;

@@ -1,4 +1,4 @@
-import { isStandby, steadyNow, type NodeRecord } from '@nodepool/zk-protocol';
+import { isIdle, steadyNow, type NodeRecord } from '@nodepool/zk-protocol';
 import type { PoolRegistry } from '../registry/pool-registry.js';
 import type { Context } from '../state/context.js';
 import type { ProviderRunner } from './provider-runner.js';
@@ -86,7 +86,7 @@ export class DrainingProviders {
   judge(node: NodeRecord): { readonly act: string; readonly afterMs: number } | undefined {
     const { provider } = node;
     const draining = provider === null ? undefined : this.#draining.get(provider);
-    if (!draining || !isStandby(node) || this.#isInUse(draining.runner.name)) return undefined;
+    if (!draining || !isIdle(node) || this.#isInUse(draining.runner.name)) return undefined;
     if (this.#isOfAnother(draining.runner.name)) return undefined;
     return { act: 'its provider left the configuration', afterMs: this.#graceMs(draining.sinceMs) };
   }

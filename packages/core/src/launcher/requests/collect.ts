@@ -47,13 +47,13 @@ function chooseEnd(work: RequestWork): GivenUp | 'fulfil' | undefined {
   if (!view.pausesAtQuota || heard.has('draining')) {
     return { kind: 'put-back', why: 'a node it was to get is not available' };
   }
-  if (work.request.requestor === MIN_READY_REQUESTOR) return declineStandby(work);
+  if (work.request.requestor === MIN_READY_REQUESTOR) return declineFree(work);
   if (heard.has('hopeless')) return { kind: 'put-back', why: 'the pool can no longer serve it' };
   return work.isToGiveWay ? { kind: 'give-way' } : undefined;
 }
 
-/** A standby node is not worth another one: waiting requests have unused nodes deleted, whose labels would request them again. */
-function declineStandby({ view }: RequestWork): GivenUp {
+/** A free node is not worth another one: waiting requests have unused nodes deleted, whose labels would request them again. */
+function declineFree({ view }: RequestWork): GivenUp {
   const text = `provider "${view.provider}" had no capacity for it when it was launched`;
   const why = reason('pool-full', text, 'another pool has capacity, or it is requested again', {});
   return { kind: 'decline', reason: why, launchError: null };

@@ -8,7 +8,7 @@ const UNWANTED = new Error('the request was withdrawn, and no other needs the no
 
 /**
  * Ends the launches for withdrawn requests whose nodes no other request of the pool needs: the oldest ones continue for those that wait
- * for the label, standby requests included.
+ * for the label, requests for free nodes included.
  */
 export function endUnwanted(demand: PoolDemand<RequestWork>, nowMs: number): void {
   if (demand.withdrawn.size === 0) return;

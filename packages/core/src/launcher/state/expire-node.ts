@@ -1,4 +1,4 @@
-import { isStandby, withNode, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
+import { isIdle, withNode, type NodeId, type NodeRecord } from '@nodepool/zk-protocol';
 import type { Context } from './context.js';
 import { isRefusal, proveNodeUnlocked, setNode, Transaction } from './transaction.js';
 
@@ -37,6 +37,6 @@ export async function tryToExpire(context: Context, node: NodeRecord, why: strin
  */
 export async function withdrawNode(context: Context, provider: string, id: NodeId, why: string): Promise<boolean> {
   const node = context.mirror.nodes.get(id);
-  if (node?.provider !== provider || !isStandby(node)) return false;
+  if (node?.provider !== provider || !isIdle(node)) return false;
   return expireNode(context, node, why);
 }

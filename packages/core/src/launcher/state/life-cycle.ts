@@ -49,7 +49,7 @@ export class LifeCycle {
     return true;
   }
 
-  /** Whether standby nodes may be requested. */
+  /** Whether free nodes may be requested. */
   get isServing(): boolean {
     return this.isStarted && !this.isDraining && this.isActive;
   }

@@ -1,4 +1,4 @@
-import { isFree, isLent, isStandby, isStartable, isParked } from '@nodepool/zk-protocol';
+import { isFree, isLent, isIdle, isStartable, isParked } from '@nodepool/zk-protocol';
 import type {
   LockAware,
   NodeId,
@@ -37,7 +37,7 @@ export class Mirror {
   readonly #byProvider = new Map<string, Set<NodeId>>();
   readonly #pending = new Set<RequestId>();
   /** Nodes that stand by, by label, including those locked or claimed at the moment. */
-  readonly #standby = new Map<string, number>();
+  readonly #idle = new Map<string, number>();
   /** Those of them that are parked. */
   readonly #parked = new Map<string, number>();
   /** Nodes except those that a person holds, by pool and label: lent ones return as those in use do. */
@@ -109,11 +109,11 @@ export class Mirror {
   }
 
   /** Number of nodes of the label that stand by, in all pools. */
-  standbyCount(label: string): number {
-    return this.#standby.get(label) ?? 0;
+  idleCount(label: string): number {
+    return this.#idle.get(label) ?? 0;
   }
 
-  /** Number of those of {@link standbyCount} that are parked. */
+  /** Number of those of {@link idleCount} that are parked. */
   parkedCount(label: string): number {
     return this.#parked.get(label) ?? 0;
   }
@@ -156,8 +156,8 @@ export class Mirror {
     const { before, after } = change;
     reindex(this.#byRequest, change, before?.allocatedTo, after?.allocatedTo);
     reindex(this.#byProvider, change, before?.provider, after?.provider);
-    this.#countStandby(before, -1);
-    this.#countStandby(after, 1);
+    this.#countIdle(before, -1);
+    this.#countIdle(after, 1);
     this.#countPresent(before, -1);
     this.#countPresent(after, 1);
     this.#trackDeleting(before, after);
@@ -191,9 +191,9 @@ export class Mirror {
     if (node.provider !== null && node.pool !== null) this.free(node.provider, node.pool).delete(node.id);
   }
 
-  #countStandby(node: NodeRecord | undefined, step: 1 | -1): void {
-    if (!node || !isStandby(node)) return;
-    for (const counts of isParked(node) ? [this.#standby, this.#parked] : [this.#standby]) {
+  #countIdle(node: NodeRecord | undefined, step: 1 | -1): void {
+    if (!node || !isIdle(node)) return;
+    for (const counts of isParked(node) ? [this.#idle, this.#parked] : [this.#idle]) {
       for (const label of node.labels) counts.set(label, (counts.get(label) ?? 0) + step);
     }
   }

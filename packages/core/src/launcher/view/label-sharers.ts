@@ -4,17 +4,17 @@ import { isOriginal } from '../plan/candidates.js';
 /** The registered pools with one label, of all launchers. */
 export interface LabelSharers {
   /**
-   * The one that was registered first, whose launcher decides about standby nodes of the label; never one of the original, which
+   * The one that was registered first, whose launcher decides about free nodes of the label; never one of the original, which
    * knows `min-ready` only. Launchers agree about it: who reads an entry has read those that are older, as ZooKeeper answers in order.
    */
   readonly first: PoolComponentRecord | undefined;
   /** One of the original, which requests `min-ready` nodes without counting requests of others. */
   readonly original: PoolComponentRecord | undefined;
-  /** One whose launcher does not count parked nodes on standby: of the original, or of an older release. */
+  /** One whose launcher does not count parked nodes as free: of the original, or of an older release. */
   readonly unaware: PoolComponentRecord | undefined;
 }
 
-/** Finds those of the pools that matter for standby nodes of the label. */
+/** Finds those of the pools that matter for free nodes of the label. */
 export function findSharers(pools: readonly PoolComponentRecord[], label: string): LabelSharers {
   const sharing = pools.filter(({ supportedLabels }) => supportedLabels.includes(label));
   // a pool may have a second entry, where old launchers look

@@ -1,7 +1,7 @@
 import type { PoolComponentRecord } from '@nodepool/zk-protocol';
 import type { Steered } from '../plan/steering.js';
 import { chooseProbes } from '../plan/health-rules.js';
-import { keepsStandby } from '../plan/nodes.js';
+import { launchesLabel } from '../plan/nodes.js';
 import { findRank, findSharers, type LabelSharers } from './label-sharers.js';
 import type { LivePoolView } from './pool-view.js';
 import type { PoolRegistry } from '../registry/pool-registry.js';
@@ -38,17 +38,17 @@ export class PoolViews {
 
   /** Whether one of the pools could launch nodes of the label now. */
   canLaunch(label: string): boolean {
-    for (const view of this.#views.values()) if (keepsStandby(view, label) && view.labelReady(label)) return true;
+    for (const view of this.#views.values()) if (launchesLabel(view, label) && view.labelReady(label)) return true;
     return false;
   }
 
-  /** Whether this launcher decides about standby nodes of the label; false until its own pools are registered. */
+  /** Whether this launcher decides about free nodes of the label; false until its own pools are registered. */
   isFirstFor(label: string): boolean {
     const { first } = this.sharers(label);
     return first !== undefined && this.#registry.isOwn(first.launcherId);
   }
 
-  /** The number of launchers that come before this one where one of them asks for standby nodes of the label; 0: it is the first. */
+  /** The number of launchers that come before this one where one of them asks for free nodes of the label; 0: it is the first. */
   rankFor(label: string): number {
     return findRank(this.#registry.pools, label, ({ launcherId }) => this.#registry.isOwn(launcherId));
   }
@@ -78,7 +78,7 @@ export class PoolViews {
         minReady >= 0 &&
         steering.isProbeDue([name]) &&
         !steering.isProbed(name) &&
-        views.some((view) => keepsStandby(view, name) && view.labelReady(name)),
+        views.some((view) => launchesLabel(view, name) && view.labelReady(name)),
     );
     return chooseProbes(due, steering);
   }

@@ -1,4 +1,4 @@
-import { isStandby, type NodeId, type NodeRecord, type RequestId } from '@nodepool/zk-protocol';
+import { isIdle, type NodeId, type NodeRecord, type RequestId } from '@nodepool/zk-protocol';
 import { connectInMemory, MemoryServer } from '@nodepool/zk-protocol/memory';
 import type { Driver } from '../../contract/driver.js';
 import { silentLogger, type Logger } from '../../contract/logger.js';
@@ -157,7 +157,7 @@ export class Harness {
     const deleteFree = () => {
       for (const node of this.ownNodes()) {
         const { id } = node;
-        if (!isStandby(node) || asked.has(id)) continue;
+        if (!isIdle(node) || asked.has(id)) continue;
         asked.add(id);
         requestor.remove(id).catch(() => asked.delete(id)); // another process deleted it first: check again
       }

@@ -20,7 +20,7 @@ export const stopped: ContractPart = {
       configure: ({ configuration }) => configuration.setLabel(KEPT),
       prepare: async (harness) => {
         // how a launch is interrupted is shown by the part "restart"
-        await harness.until(() => harness.ownNodes().some(isFree), 'a standby node is ready');
+        await harness.until(() => harness.ownNodes().some(isFree), 'a free node is ready');
         return harness.configuration.labels();
       },
       run: async (harness, [label]) => {

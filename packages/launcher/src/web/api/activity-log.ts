@@ -1,5 +1,5 @@
 import type { CancelTimer, Clock, Json, JsonObject, NodeRecord } from '@nodepool/zk-protocol';
-import type { LauncherMetrics, MetricsAttachment, ObservedLauncher, SweptWork } from '@nodepool/core/service';
+import type { LauncherMetrics, MetricsAttachment, ObservedLauncher } from '@nodepool/core/service';
 import { LabelWaits } from './label-waits.js';
 
 const MINUTE_MS = 60_000;
@@ -153,7 +153,7 @@ export class ActivityLog implements LauncherMetrics {
     this.#inner.nodeTooLong?.(...args);
   }
 
-  sweepFound(work: SweptWork, count: number): void {
+  sweepFound(work: string, count: number): void {
     this.#inner.sweepFound(work, count);
   }
 

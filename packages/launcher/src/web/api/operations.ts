@@ -22,7 +22,6 @@ import { countNodes, PROVIDER_SCHEMA, providersToApi } from './providers.js';
 import { componentToApi, RECORD_SCHEMAS } from './records.js';
 import { requestOperations } from './request-operations.js';
 import type { LauncherApiSources } from './sources.js';
-import { STANDBY_SCHEMAS, standbyOperation } from './standby-operation.js';
 import { USAGE_SCHEMAS, usageOperation } from './usage-operation.js';
 
 const LABEL = record({
@@ -55,13 +54,13 @@ export function createLauncherApi(sources: LauncherApiSources): ApiPart {
       ...controlOperations(sources),
       ...historyOperations(sources),
       usageOperation(sources),
-      standbyOperation(sources),
+      ...sources.more.flatMap(({ operations }) => operations),
     ],
     schemas: {
       ...RECORD_SCHEMAS,
       ...TIMELINE_SCHEMAS,
       ...USAGE_SCHEMAS,
-      ...STANDBY_SCHEMAS,
+      ...Object.assign({}, ...sources.more.map(({ schemas }) => schemas)),
       ...(lending && LEASE_SCHEMAS),
       Provider: PROVIDER_SCHEMA,
       Host: HOST_SCHEMA,

@@ -1,11 +1,17 @@
-import type { Clock, ZooKeeper } from '@nodepool/zk-protocol';
+import type { Clock, JsonObject, ZooKeeper } from '@nodepool/zk-protocol';
 import type { Config } from '@nodepool/core';
-import type { ShownConditions } from '@nodepool/daemon';
-import type { History, StandbyCurve } from '@nodepool/history';
+import type { ApiOperation, ShownConditions } from '@nodepool/daemon';
+import type { History } from '@nodepool/history';
 import type { Launcher, Leases } from '@nodepool/core/launcher';
 import type { LeaseCertificates } from '../../certificates/lease-certificates.js';
 import type { ActivityLog } from './activity-log.js';
 import type { TokenTrust } from './token-trust.js';
+
+/** Operations of the API, and the schemas that they name. */
+export interface ApiPart {
+  readonly operations: readonly ApiOperation[];
+  readonly schemas: Readonly<Record<string, JsonObject>>;
+}
 
 /** Data sources of the launcher's API. All reads come from memory. */
 export interface LauncherApiSources {
@@ -14,8 +20,8 @@ export interface LauncherApiSources {
   readonly hostname: string;
   readonly activity: ActivityLog;
   readonly history: Pick<History, 'read' | 'page' | 'addTo'>;
-  /** The last day of each label with `standby`. */
-  readonly standbyCurves: () => readonly StandbyCurve[];
+  /** Of features. */
+  readonly more: readonly ApiPart[];
   /** Address at which other launchers find this one; `undefined` before it listens. */
   readonly webUrl: () => string | undefined;
   readonly config: () => Config;

@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest';
 import { call, World } from '../../../test/support/world.js';
-import { standbyOperation } from './standby-operation.js';
 
 it('shows what was kept and needed of each label with standby', async () => {
   const world = new World();
-  const operations = [standbyOperation(world.sources)];
+  const operations = world.sources.more.flatMap((part) => part.operations);
   const before = await call(operations, 'listStandby');
   const slots = [
     { beginMs: 900_000, kept: undefined, needed: undefined },

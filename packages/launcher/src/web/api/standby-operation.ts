@@ -1,10 +1,9 @@
-import { listOf, orNull, record, ref, TEXT, TIME, WHOLE, type ApiOperation } from '@nodepool/daemon';
+import { listOf, orNull, record, ref, TEXT, TIME, WHOLE } from '@nodepool/daemon';
 import type { StandbyCurve } from '@nodepool/history';
 import type { JsonObject } from '@nodepool/zk-protocol';
-import type { LauncherApiSources } from './sources.js';
+import type { ApiPart } from './sources.js';
 
-/** Schemas of standby nodes, by name. */
-export const STANDBY_SCHEMAS: Readonly<Record<string, JsonObject>> = {
+const SCHEMAS: ApiPart['schemas'] = {
   Standby: record({
     ...{ label: TEXT, nodes: { ...WHOLE, description: 'Standby nodes to keep now' }, reason: TEXT },
     is_fallback: { type: 'boolean', description: 'Whether min-ready applies, as too little is known' },
@@ -24,13 +23,18 @@ export const STANDBY_SCHEMAS: Readonly<Record<string, JsonObject>> = {
   }),
 };
 
-/** The operation that shows how standby nodes follow demand. */
-export function standbyOperation({ standbyCurves }: Pick<LauncherApiSources, 'standbyCurves'>): ApiOperation {
+/** The operation that shows how standby nodes follow demand. @param curves - the last day of each label with `standby` */
+export function standbyApi(curves: () => readonly StandbyCurve[]): ApiPart {
   return {
-    ...{ id: 'listStandby', method: 'GET', path: '/standby' },
-    summary: 'Labels with standby: nodes to keep and demand of the last day, as this launcher counted it',
-    answer: listOf(ref('Standby')),
-    handle: () => standbyCurves().map(curveToApi),
+    schemas: SCHEMAS,
+    operations: [
+      {
+        ...{ id: 'listStandby', method: 'GET', path: '/standby' },
+        summary: 'Labels with standby: nodes to keep and demand of the last day, as this launcher counted it',
+        answer: listOf(ref('Standby')),
+        handle: () => curves().map(curveToApi),
+      },
+    ],
   };
 }
 

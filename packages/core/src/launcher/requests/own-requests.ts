@@ -12,23 +12,19 @@ import {
 } from '@nodepool/zk-protocol';
 import type { Context } from '../state/context.js';
 import { MIN_READY_REQUESTOR } from '../plan/candidates.js';
-import type { ReleasedState } from '../requests/release.js';
+import type { ReleasedState } from './release.js';
 import { isRefusal, proveNodeUnlocked, setNode, Transaction } from '../state/transaction.js';
 
-/** Part of the request id, which orders standby requests after all others. */
+/** Part of the request id, which orders requests for free nodes after all others. */
 const PRIORITY = 900;
 const REMOVE_RETRY_MS = 1_000;
 
 /**
- * Requests one standby node. The request lives as long as the launcher's session.
+ * Requests one free node. The request lives as long as the launcher's session.
  * @param provider - the only provider that may serve it; `null`: any
  * @throws {ZooKeeperError} it is not known whether the request has been created
  */
-export async function requestStandby(
-  { zk, clock }: Context,
-  label: string,
-  provider: string | null,
-): Promise<RequestId> {
+export async function requestNode({ zk, clock }: Context, label: string, provider: string | null): Promise<RequestId> {
   const request = newRequest(
     { labels: [label], requestor: MIN_READY_REQUESTOR, reuse: false, eventId: uuidHex(), provider },
     clock.now(),
@@ -44,12 +40,12 @@ export function isOwnRequest({ zk }: Context, { stat }: RequestRecord): boolean 
 }
 
 /**
- * Deallocates the nodes of a fulfilled standby request and removes the request, in one transaction, so that the nodes never
+ * Deallocates the nodes of a fulfilled request for a free node and removes the request, in one transaction, so that the nodes never
  * count as missing in between.
  * @param state - `deleting` if the nodes are not needed
  * @returns false if a node has changed meanwhile: only the request is removed
  */
-export async function releaseStandby(
+export async function releaseOwnRequest(
   context: Context,
   request: RequestRecord,
   state: ReleasedState = 'free',
@@ -69,17 +65,17 @@ export async function releaseStandby(
     return true;
   } catch (error) {
     if (!isRefusal(error) && !isZooKeeperError(error)) throw error;
-    await removeStandby(context, request);
+    await removeOwnRequest(context, request);
     return false;
   }
 }
 
 /**
- * Removes a standby request, retrying until the session or the launcher ends.
+ * Removes a request for a free node, retrying until the session or the launcher ends.
  * @param version - remove it only if it still has this version
  * @returns false if it has another version
  */
-export async function removeStandby(context: Context, { id }: RequestRecord, version?: number): Promise<boolean> {
+export async function removeOwnRequest(context: Context, { id }: RequestRecord, version?: number): Promise<boolean> {
   const { zk, clock, logger, life } = context;
   const epoch = zk.sessionEpoch;
   while (!life.signal.aborted && zk.sessionEpoch === epoch) {
@@ -90,7 +86,7 @@ export async function removeStandby(context: Context, { id }: RequestRecord, ver
       if (!isZooKeeperError(error)) throw error;
       if (error.code === 'ZK_NO_NODE') return true;
       if (error.code === 'ZK_BAD_VERSION') return false;
-      logger.debug('Could not remove a standby request; trying again', { requestId: id, error });
+      logger.debug('Could not remove a request for a free node; trying again', { requestId: id, error });
     }
     await delay(clock, REMOVE_RETRY_MS);
   }

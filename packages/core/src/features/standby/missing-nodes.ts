@@ -1,12 +1,12 @@
-import { isStandby, type NodeRecord } from '@nodepool/zk-protocol';
+import { isIdle, type NodeRecord } from '@nodepool/zk-protocol';
 import { newCondition, type ConditionTypes, type FoundCondition } from '../../contract/condition.js';
-import type { StandbyLevels } from '../nodes/standby-levels.js';
-import { keepsStandby } from '../plan/nodes.js';
-import { RemainingQuota } from '../plan/remaining-quota.js';
-import type { Context } from '../state/context.js';
-import type { Part } from '../state/part.js';
+import type { Levels } from './levels.js';
+import { launchesLabel } from '../../launcher/plan/nodes.js';
+import { RemainingQuota } from '../../launcher/plan/remaining-quota.js';
+import type { Context } from '../../launcher/state/context.js';
+import type { Part } from '../../launcher/state/part.js';
 import { firstOf } from '../../text/first-of.js';
-import type { PoolViews } from '../view/pool-views.js';
+import type { PoolViews } from '../../launcher/view/pool-views.js';
 
 /** Conditions of standby nodes. */
 export const CONDITIONS = {
@@ -25,13 +25,13 @@ const PATIENCE_MS = 60_000;
 const MOST_POOLS = 3;
 
 /** Labels that have lacked standby nodes for a while. */
-export class MissingStandby implements Part {
+export class MissingNodes implements Part {
   readonly #context: Context;
-  readonly #levels: StandbyLevels;
+  readonly #levels: Levels;
   readonly #views: Pick<PoolViews, 'all'>;
   readonly #lackingSinceMs = new Map<string, number>();
 
-  constructor(context: Context, levels: StandbyLevels, views: Pick<PoolViews, 'all'>) {
+  constructor(context: Context, levels: Levels, views: Pick<PoolViews, 'all'>) {
     this.#context = context;
     this.#levels = levels;
     this.#views = views;
@@ -66,7 +66,7 @@ export class MissingStandby implements Part {
   /** What is used up in all pools that could launch nodes of the label, in words; empty if nothing is, or it is not known. */
   #shortage(label: string): string {
     const shortages = this.#views.all
-      .filter((view) => keepsStandby(view, label))
+      .filter((view) => launchesLabel(view, label))
       .map((view) => new RemainingQuota(view).findShortage(label, []));
     const texts = shortages.flatMap((found) => (found?.isKnown ? found.reason.text : []));
     return texts.length < shortages.length ? '' : firstOf([...new Set(texts)], MOST_POOLS, '; ');
@@ -83,7 +83,7 @@ const NONE: StandbyCount = { ready: 0, coming: 0 };
 function countStandby(nodes: Iterable<NodeRecord>, labels: ReadonlySet<string>): Map<string, StandbyCount> {
   const counts = new Map<string, StandbyCount>();
   for (const node of nodes) {
-    const isReady = isStandby(node);
+    const isReady = isIdle(node);
     if (!isReady && node.state !== 'init' && node.state !== 'building') continue;
     for (const label of node.labels) {
       if (!labels.has(label)) continue;

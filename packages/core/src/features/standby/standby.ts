@@ -1,21 +1,25 @@
 import {
   backoffMs,
-  isStandby,
+  isIdle,
   type CancelTimer,
   type NodeRecord,
   type RequestRecord,
   steadyNow,
 } from '@nodepool/zk-protocol';
-import type { Context } from '../state/context.js';
-import type { Occasion, Part } from '../state/part.js';
-import type { StandbyExplanation } from '../plan/explanation.js';
-import { planStandby } from '../plan/nodes.js';
-import { MIN_READY_REQUESTOR } from '../plan/candidates.js';
-import type { PoolViews } from '../view/pool-views.js';
+import type { Context } from '../../launcher/state/context.js';
+import type { Occasion, Part } from '../../launcher/state/part.js';
+import type { FreeNodesExplanation } from '../../launcher/plan/explanation.js';
+import { MIN_READY_REQUESTOR } from '../../launcher/plan/candidates.js';
+import type { PoolViews } from '../../launcher/view/pool-views.js';
 import { ExpectedNodes } from './expected-nodes.js';
-import type { Feature } from './feature.js';
-import type { StandbyLevels } from './standby-levels.js';
-import { isOwnRequest, releaseStandby, removeStandby, requestStandby } from './standby-requests.js';
+import type { Feature } from '../../launcher/nodes/feature.js';
+import type { Levels } from './levels.js';
+import {
+  isOwnRequest,
+  releaseOwnRequest,
+  removeOwnRequest,
+  requestNode,
+} from '../../launcher/requests/own-requests.js';
 
 const RETRY = { firstMs: 1_000, longestMs: 300_000 };
 /** How long each launcher leaves missing nodes to the one before it, and all to those that do not count requests of others. */
@@ -38,13 +42,13 @@ function isWaiting({ requestor, labels, state }: RequestRecord, label: string): 
 }
 
 /**
- * Keeps the free nodes that {@link StandbyLevels} wants: requests missing nodes at once, counting requests of all launchers, and
+ * Keeps the free nodes that {@link Levels} wants: requests missing nodes at once, counting requests of all launchers, and
  * deallocates the nodes when they are ready.
  */
 export class Standby implements Part {
   readonly #context: Context;
   readonly #views: PoolViews;
-  readonly #levels: StandbyLevels;
+  readonly #levels: Levels;
   readonly #features: readonly Feature[];
   readonly #labels = new Map<string, LabelState>();
   readonly #expected: ExpectedNodes;
@@ -52,7 +56,7 @@ export class Standby implements Part {
   #dirty: Set<string> | undefined;
   #stopped = false;
 
-  constructor(context: Context, views: PoolViews, levels: StandbyLevels, features: readonly Feature[]) {
+  constructor(context: Context, views: PoolViews, levels: Levels, features: readonly Feature[]) {
     this.#context = context;
     this.#views = views;
     this.#levels = levels;
@@ -91,7 +95,7 @@ export class Standby implements Part {
   }
 
   /** Why so many nodes of a label are kept, for what is noteworthy: `standby`, what features say, and nodes that are requested. */
-  explain(label: string): StandbyExplanation | undefined {
+  explain(label: string): FreeNodesExplanation | undefined {
     const { mirror, config } = this.#context;
     const level = this.#levels.level(label);
     const notes = this.#features.flatMap((feature) => feature.explain?.(label) ?? []);
@@ -101,7 +105,7 @@ export class Standby implements Part {
     if (!level || (!config.now.labels.get(label)?.standby && notes.length === 0)) return undefined;
     return {
       ...{ label, ...level, decides: this.#levels.decides(label) },
-      ready: mirror.standbyCount(label),
+      ready: mirror.idleCount(label),
       reason: [level.reason, ...notes].join('; '),
     };
   }
@@ -150,11 +154,8 @@ export class Standby implements Part {
 
   #missing(label: string): number {
     if (this.#levels.isLeftToOriginal(label)) return 0;
-    const free = this.#context.mirror.standbyCount(label);
-    return planStandby(this.#levels.wanted(label), {
-      free,
-      asked: this.#stateOf(label).creating + this.#expected.count(label),
-    });
+    const requested = this.#stateOf(label).creating + this.#expected.count(label);
+    return Math.max(0, this.#levels.wanted(label) - this.#context.mirror.idleCount(label) - requested);
   }
 
   #checkLater(label: string, pauseMs: number): void {
@@ -170,7 +171,7 @@ export class Standby implements Part {
     const { logger } = this.#context;
     state.creating++;
     try {
-      const id = await requestStandby(this.#context, label, null);
+      const id = await requestNode(this.#context, label, null);
       this.#expected.requested(label, id);
       logger[state.failures === 0 ? 'info' : 'debug']('Asked for a standby node', { requestId: id, label });
     } catch (error) {
@@ -184,7 +185,7 @@ export class Standby implements Part {
   #nodeChanged(before: NodeRecord | undefined, after: NodeRecord | undefined): void {
     if (!before) return;
     for (const label of before.labels) {
-      if (isStandby(before) || this.#expected.includes(label, before.id)) this.check(label);
+      if (isIdle(before) || this.#expected.includes(label, before.id)) this.check(label);
     }
     if (after || before.launchError !== null) return; // a launch that failed leaves no capacity behind
     for (const label of this.#labels.keys()) this.#retrySoon(label);
@@ -205,12 +206,12 @@ export class Standby implements Part {
     if (after.state === 'fulfilled') void this.#release(after, label);
     else if (after.state === 'failed') {
       this.#failed(label);
-      void removeStandby(this.#context, after);
+      void removeOwnRequest(this.#context, after);
     }
   }
 
   async #release(request: RequestRecord, label: string): Promise<void> {
-    if (!(await releaseStandby(this.#context, request))) return;
+    if (!(await releaseOwnRequest(this.#context, request))) return;
     const state = this.#stateOf(label);
     state.failures = 0;
     state.notBeforeMs = 0;

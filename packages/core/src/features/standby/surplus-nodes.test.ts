@@ -10,7 +10,7 @@ import {
 } from '@nodepool/zk-protocol';
 import { afterEach, describe, expect, it } from 'vitest';
 import { LauncherRooms, OURS } from '../../../test/support/launcher-rooms.js';
-import type { StandbyLevel } from '../plan/nodes.js';
+import type { NodeLevel } from '../../launcher/plan/nodes.js';
 import { Standby } from './standby.js';
 import { SurplusNodes } from './surplus-nodes.js';
 
@@ -27,7 +27,7 @@ async function setUp({ isFirst = true, hasForecast = true } = {}) {
   const { world } = rooms;
   const { config, mirror } = world.context;
   const settings = { schedule: [], timeZone: 'UTC', followMs: 3_600_000, auto: false, goal: undefined, atMost: 9 };
-  let levels: ReadonlyMap<string, StandbyLevel> = new Map();
+  let levels: ReadonlyMap<string, NodeLevel> = new Map();
   rooms.features.push({ target: ({ name }) => levels.get(name) });
   const labels = new Map(
     [...config.now.labels].map(([name, label]) => [name, { ...label, ...(hasForecast && { standby: settings }) }]),

@@ -1,7 +1,8 @@
 import type { LabelConfig } from '../../contract/config.js';
-import type { Context } from '../state/context.js';
-import type { StandbyLevel, StandbySource } from '../plan/nodes.js';
-import type { PoolViews } from '../view/pool-views.js';
+import type { Context } from '../../launcher/state/context.js';
+import type { Feature } from '../../launcher/nodes/feature.js';
+import type { NodeLevel } from '../../launcher/plan/nodes.js';
+import type { PoolViews } from '../../launcher/view/pool-views.js';
 import type { RequestedByOthers } from './requested-by-others.js';
 
 /** How many free nodes of a label may be deleted, and how many of those may be running. */
@@ -16,13 +17,18 @@ const NO_SURPLUS: Surplus = { nodes: 0, running: 0 };
  * How many free nodes of each label to keep: `min-ready`, or the number that a source says for a label with `standby`, which the first
  * launcher of the label keeps alone, so that launchers with different numbers do not work against each other.
  */
-export class StandbyLevels {
+export class Levels {
   readonly #context: Context;
   readonly #views: PoolViews;
   readonly #others: RequestedByOthers;
-  readonly #sources: readonly StandbySource[];
+  readonly #sources: readonly Pick<Feature, 'target'>[];
 
-  constructor(context: Context, views: PoolViews, others: RequestedByOthers, sources: readonly StandbySource[]) {
+  constructor(
+    context: Context,
+    views: PoolViews,
+    others: RequestedByOthers,
+    sources: readonly Pick<Feature, 'target'>[],
+  ) {
     this.#context = context;
     this.#views = views;
     this.#others = others;
@@ -46,7 +52,7 @@ export class StandbyLevels {
   }
 
   /** The number for the label, and why; `undefined`: the label is not in the configuration. */
-  level(label: string): StandbyLevel | undefined {
+  level(label: string): NodeLevel | undefined {
     const config = this.#context.config.now.labels.get(label);
     if (!config) return undefined;
     const level = this.#levelOf(config);
@@ -73,7 +79,7 @@ export class StandbyLevels {
     const { mirror } = this.#context;
     const { nodes: wanted, isFallback } = this.#levelOf(config);
     const { unaware } = this.#views.sharers(label);
-    const free = mirror.standbyCount(label);
+    const free = mirror.idleCount(label);
     const requested = this.#others.nodes(label);
     const nodes = Math.max(0, free - Math.max(wanted, unaware ? 0 : requested));
     if (isFallback) return { nodes: Math.min(nodes, mirror.parkedCount(label)), running: 0 };
@@ -81,7 +87,7 @@ export class StandbyLevels {
   }
 
   /** What to keep: the number that a source says, at most `at-most`, or `min-ready`. */
-  #levelOf(label: LabelConfig): StandbyLevel {
+  #levelOf(label: LabelConfig): NodeLevel {
     const { minReady, standby } = label;
     const nodes = Math.max(0, minReady);
     if (minReady < 0 || !standby) return { nodes, reason: `min-ready ${minReady}`, isFallback: true };

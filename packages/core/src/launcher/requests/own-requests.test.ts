@@ -8,13 +8,13 @@ import {
 } from '@nodepool/zk-protocol';
 import { describe, expect, it } from 'vitest';
 import { ServiceWorld } from '../../../test/support/service-world.js';
-import { isOwnRequest, releaseStandby, removeStandby, requestStandby } from './standby-requests.js';
+import { isOwnRequest, releaseOwnRequest, removeOwnRequest, requestNode } from './own-requests.js';
 
 /** A request for a node of label `a`, as the mirror shows it. */
 async function setUp() {
   const world = await ServiceWorld.open();
   const { clock, other, context } = world;
-  const id = await clock.run(requestStandby(context, 'a', null));
+  const id = await clock.run(requestNode(context, 'a', null));
   await world.pass(100);
   const read = (): RequestRecord => {
     const found = context.mirror.requests.get(id);
@@ -53,7 +53,7 @@ describe('a standby request', () => {
     const { world, context, read, exists, make } = await setUp();
     const { node, stored } = await make();
 
-    const isDone = await world.clock.run(releaseStandby(context, { ...read(), nodeIds: [node] }, fate));
+    const isDone = await world.clock.run(releaseOwnRequest(context, { ...read(), nodeIds: [node] }, fate));
 
     expect([isDone, await exists()]).toEqual([true, false]);
     expect(await stored()).toMatchObject({ state, allocatedTo: null });
@@ -65,7 +65,7 @@ describe('a standby request', () => {
     const { data } = await world.clock.run(world.other.getData(nodePath(node)));
 
     const changed = world.other.setData(nodePath(node), data);
-    const isDone = await world.clock.run(releaseStandby(context, { ...read(), nodeIds: [node] }));
+    const isDone = await world.clock.run(releaseOwnRequest(context, { ...read(), nodeIds: [node] }));
     await world.clock.run(changed);
 
     expect([isDone, await exists()]).toEqual([false, false]);
@@ -76,7 +76,7 @@ describe('a standby request', () => {
     const { world, id, read, exists, make } = await setUp();
     const { node, stored } = await make();
 
-    const released = releaseStandby(world.lockedMeanwhile(node), { ...read(), nodeIds: [node] }, 'deleting');
+    const released = releaseOwnRequest(world.lockedMeanwhile(node), { ...read(), nodeIds: [node] }, 'deleting');
 
     expect([await world.clock.run(released), await exists()]).toEqual([false, false]);
     expect(await stored()).toMatchObject({ state: 'ready', allocatedTo: id });
@@ -86,7 +86,7 @@ describe('a standby request', () => {
     const { world, context, id, read, exists } = await setUp();
     world.loseRequest((write) => write === `delete ${requestPath(id)}`);
 
-    const removed = removeStandby(context, read());
+    const removed = removeOwnRequest(context, read());
     await world.pass(5_000);
     await removed;
 
@@ -99,10 +99,12 @@ describe('a standby request', () => {
     const { data } = await world.clock.run(world.other.getData(requestPath(id)));
     await world.clock.run(world.other.setData(requestPath(id), data));
 
-    expect(await world.clock.run(removeStandby(context, seen, seen.stat?.version))).toBe(false);
+    expect(await world.clock.run(removeOwnRequest(context, seen, seen.stat?.version))).toBe(false);
     expect(await exists()).toBe(true);
     expect(
-      await world.clock.run(removeStandby(context, { ...seen, id: '900-0000000099' as RequestId }, seen.stat?.version)),
+      await world.clock.run(
+        removeOwnRequest(context, { ...seen, id: '900-0000000099' as RequestId }, seen.stat?.version),
+      ),
     ).toBe(true);
     expect(await world.clock.run(world.other.getChildren(REQUESTS_ROOT))).toEqual([id]);
   });

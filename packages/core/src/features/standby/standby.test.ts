@@ -118,7 +118,7 @@ describe('a standby node of another launcher', () => {
     );
     await world.pass(1_000);
 
-    expect(world.context.mirror.standbyCount('a')).toBe(1);
+    expect(world.context.mirror.idleCount('a')).toBe(1);
     expect(world.context.mirror.requests.size).toBe(0);
   });
 
@@ -150,7 +150,7 @@ describe('a standby node of another launcher', () => {
     );
     await world.pass(1_000);
 
-    expect(world.context.mirror.standbyCount('a')).toBe(1);
+    expect(world.context.mirror.idleCount('a')).toBe(1);
     expect(world.context.mirror.requests.size).toBe(0);
   });
 
@@ -188,7 +188,7 @@ describe('a launcher that is not the first of a label', () => {
       const node = await world.createNode({});
       await world.clock.run(world.other.delete(requestPath(request.id)));
       await world.pass(500);
-      expect(mirror.standbyCount('a')).toBe(1);
+      expect(mirror.idleCount('a')).toBe(1);
       await world.clock.run(world.other.delete(nodePath(node)));
       await world.pass(50);
     }

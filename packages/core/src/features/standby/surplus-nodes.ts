@@ -1,10 +1,10 @@
-import { isStandby, isParked, type NodeRecord } from '@nodepool/zk-protocol';
-import type { ProviderSet } from '../providers/provider-set.js';
-import type { Context } from '../state/context.js';
-import { tryToExpire } from '../state/expire-node.js';
-import type { Occasion, Part } from '../state/part.js';
-import { sinceWrittenMs, type ServerTime } from '../state/server-clock.js';
-import type { StandbyLevels, Surplus } from './standby-levels.js';
+import { isIdle, isParked, type NodeRecord } from '@nodepool/zk-protocol';
+import type { ProviderSet } from '../../launcher/providers/provider-set.js';
+import type { Context } from '../../launcher/state/context.js';
+import { tryToExpire } from '../../launcher/state/expire-node.js';
+import type { Occasion, Part } from '../../launcher/state/part.js';
+import { sinceWrittenMs, type ServerTime } from '../../launcher/state/server-clock.js';
+import type { Levels, Surplus } from './levels.js';
 
 /** A node that has been free for less time stays: a request may be about to take it. */
 const GRACE_MS = 60_000;
@@ -16,15 +16,10 @@ const GRACE_MS = 60_000;
 export class SurplusNodes implements Part {
   readonly #context: Context;
   readonly #providers: ProviderSet;
-  readonly #levels: Pick<StandbyLevels, 'surplus'>;
+  readonly #levels: Pick<Levels, 'surplus'>;
   readonly #serverClock: ServerTime;
 
-  constructor(
-    context: Context,
-    providers: ProviderSet,
-    levels: Pick<StandbyLevels, 'surplus'>,
-    serverClock: ServerTime,
-  ) {
+  constructor(context: Context, providers: ProviderSet, levels: Pick<Levels, 'surplus'>, serverClock: ServerTime) {
     this.#context = context;
     this.#providers = providers;
     this.#levels = levels;
@@ -57,7 +52,7 @@ export class SurplusNodes implements Part {
 
   #mayGo(node: NodeRecord): boolean {
     const { mirror } = this.#context;
-    if (!isStandby(node) || mirror.nodes.contenders(node.id) > 0) return false;
+    if (!isIdle(node) || mirror.nodes.contenders(node.id) > 0) return false;
     if (sinceWrittenMs(node, this.#serverClock) < GRACE_MS) return false;
     return this.#providers.runnerOf(node)?.launches === true;
   }

@@ -1,7 +1,7 @@
 import { steadyNow, type RequestId, type RequestRecord } from '@nodepool/zk-protocol';
-import { MIN_READY_REQUESTOR } from '../plan/candidates.js';
-import type { Context } from '../state/context.js';
-import type { PoolViews } from '../view/pool-views.js';
+import { MIN_READY_REQUESTOR } from '../../launcher/plan/candidates.js';
+import type { Context } from '../../launcher/state/context.js';
+import type { PoolViews } from '../../launcher/view/pool-views.js';
 
 /** After this time without a request, others are taken to keep one node less: their `min-ready` may have been lowered. */
 const FORGET_ONE_MS = 3_600_000;
@@ -50,7 +50,7 @@ export class RequestedByOthers {
   count(label: string): number {
     const { mirror } = this.#context;
     const parked = this.#views.sharers(label).unaware ? mirror.parkedCount(label) : 0;
-    return mirror.standbyCount(label) - parked;
+    return mirror.idleCount(label) - parked;
   }
 
   #requestChanged(before: RequestRecord | undefined, after: RequestRecord | undefined): void {

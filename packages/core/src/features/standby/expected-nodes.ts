@@ -1,6 +1,6 @@
 import { isZooKeeperError, type NodeId, type NodeState, type RequestId } from '@nodepool/zk-protocol';
-import type { Context } from '../state/context.js';
-import { isUnreadable } from '../state/unreadable.js';
+import type { Context } from '../../launcher/state/context.js';
+import { isUnreadable } from '../../launcher/state/unreadable.js';
 
 /** States of a node that will be free once it is deallocated, or once the mirror has read its change. */
 const COMING: ReadonlySet<string> = new Set<NodeState>(['init', 'building', 'ready']);
