@@ -25,7 +25,6 @@ export interface SessionOptions {
   readonly metrics?: OperationMetrics | undefined;
   /** Calls per second to each service; `undefined`: no limit. */
   readonly requestsPerSecond?: number | undefined;
-  readonly userAgent?: string | undefined;
   /** Credentials, read before each login. Default: those of the settings. */
   readonly credentials?: (() => Credentials) | undefined;
   /** Refused credentials, shared by all clients of a process. Default: one per client. */
@@ -80,14 +79,12 @@ export class Session {
   readonly #options: SessionOptions;
   readonly #lanes: Lanes;
   readonly #tokens: TokenSource;
-  readonly #userAgent: string;
   readonly #stop = new AbortController();
 
   constructor(options: SessionOptions) {
     setMaxListeners(0, this.#stop.signal); // one for each call that several share
     this.#options = options;
     this.settings = options.settings;
-    this.#userAgent = options.userAgent ?? 'nodepool';
     this.#lanes = new Lanes({ ...options, requestsPerSecond: options.requestsPerSecond });
     const logins = options.logins ?? new RefusedLogins();
     const { settings, clock, credentials = () => ({ auth: settings.auth, stamp: '' }) } = options;
@@ -149,7 +146,7 @@ export class Session {
     const { stream, body } = call;
     const headers: Record<string, string> = {
       accept: 'application/json',
-      'user-agent': this.#userAgent,
+      'user-agent': 'nodepool',
       ...(token && { 'x-auth-token': token.id }),
       ...(body && { 'content-type': 'application/json' }),
       ...(stream && { 'content-type': 'application/octet-stream', 'content-length': String(stream.length) }),
@@ -213,7 +210,7 @@ export class Session {
   }
 
   async #fetchToken(url: string, body: string): Promise<TokenAnswer> {
-    const headers = { accept: 'application/json', 'content-type': 'application/json', 'user-agent': this.#userAgent };
+    const headers = { accept: 'application/json', 'content-type': 'application/json', 'user-agent': 'nodepool' };
     const call = { service: 'identity', method: 'POST', url, path: '/auth/tokens' } as const;
     const wire = { method: 'POST', url, headers, body };
     const response = await this.#exchange(call, wire, TOKEN_TIMEOUT_MS, this.#stop.signal);
