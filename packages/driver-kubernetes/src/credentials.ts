@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { ConfigError, ProviderUnavailableError, type Clock, type Logger } from '@nodepool/core';
 import { steadyNow } from '@nodepool/zk-protocol';
+import { messageOf } from './errors.js';
 import { readCluster, type Cluster, type ClusterSource, type Env, type ExecConfig } from './kubeconfig.js';
 import { LoginEnds, MARGIN_MS, type EndingLogin } from './login-ends.js';
 
@@ -186,8 +187,4 @@ function infoOf({ server, ca, skipTls, tlsServerName }: Cluster): Readonly<Recor
     ...(tlsServerName !== undefined && { 'tls-server-name': tlsServerName }),
     ...(ca !== undefined && { 'certificate-authority-data': Buffer.from(ca).toString('base64') }),
   };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

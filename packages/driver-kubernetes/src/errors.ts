@@ -110,3 +110,8 @@ function amountsOf(text: string): Map<string, number> {
 export function unschedulable(what: string, message: string): Error {
   return new CapacityError(`${what} is unschedulable: ${message}`);
 }
+
+/** The message of a thrown value. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -3,7 +3,7 @@ import { orAbort } from '@nodepool/zk-protocol';
 import { errors, type Dispatcher } from 'undici';
 import type { ApiStatus, ApiWatchEvent } from './api.js';
 import type { Credentials, Login } from './credentials.js';
-import { errorOfAnswer } from './errors.js';
+import { errorOfAnswer, messageOf } from './errors.js';
 import type { EndingLogin } from './login-ends.js';
 import { createDispatcher } from './proxy.js';
 import { readLines } from './read-lines.js';
@@ -234,8 +234,4 @@ function parse(what: string, status: number, text: string): unknown {
     if (status >= 400) return { reason: 'PlainText', message: beginning };
     throw new ProviderUnavailableError(`${what}: ${status} with a body that is not JSON: "${beginning}"`);
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path';
 import { ConfigError } from '@nodepool/core';
 import { parse, YAMLParseError } from 'yaml';
+import { messageOf } from './errors.js';
 import { checkProxyUrl } from './proxy.js';
 
 /** Environment of the process. */
@@ -226,8 +227,4 @@ function textOf(value: unknown): string | undefined {
 
 function isMap(value: unknown): value is Raw {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

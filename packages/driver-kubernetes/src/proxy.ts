@@ -1,6 +1,7 @@
 import { ConfigError } from '@nodepool/core';
 import { SocksClient } from 'socks';
 import { Agent, buildConnector, EnvHttpProxyAgent, type Dispatcher } from 'undici';
+import { messageOf } from './errors.js';
 
 const SCHEMES: readonly string[] = ['http:', 'https:', 'socks5:', 'socks5h:'];
 const SOCKS_PORT = 1_080;
@@ -57,7 +58,7 @@ function throughSocks(proxy: URL, tls: Tls): buildConnector.connector {
       (socket) => (isTls ? secure({ ...options, httpSocket: socket }, callback) : callback(null, socket)),
       (error: unknown) => {
         // The library's error holds the login, so it is no cause of this one.
-        const why = error instanceof Error ? error.message : String(error);
+        const why = messageOf(error);
         const what = `the SOCKS proxy ${proxy.host} of "proxy-url" gives no connection to ${host}:${port}: ${why}`;
         callback(new Error(what), null);
       },
