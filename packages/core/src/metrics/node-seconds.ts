@@ -4,7 +4,7 @@ import { priceOf } from '../contract/label-price.js';
 import { BoundedNames, OTHER } from './bounded-names.js';
 import type { Sample } from './exposition.js';
 import type { LabelValues } from './table/definition.js';
-import { isInternalRequestor, usagePhase, type UsagePhase } from './usage-phase.js';
+import { isInternalRequestor, usagePhase, type UsagePhase } from './table/usage-phase.js';
 
 /** What is counted per second of a node. */
 const AMOUNTS = ['nodes', 'cores', 'ram', 'cost'] as const;

@@ -83,8 +83,8 @@ export { tokenProof } from './token-proof.js';
 /* Metrics */
 export type { BuilderEvents, ImageActivity } from '../metrics/builder-metrics.js';
 export { Metrics } from '../metrics/metrics.js';
-export type { UsagePhase } from '../metrics/usage-phase.js';
-export { isInternalRequestor, USAGE_PHASES, usagePhase } from '../metrics/usage-phase.js';
+export type { UsagePhase } from '../metrics/table/usage-phase.js';
+export { isInternalRequestor, USAGE_PHASES, usagePhase } from '../metrics/table/usage-phase.js';
 export type { RequestOutcome } from '../contract/request-outcome.js';
 export type { StatsdTarget } from '../metrics/statsd/statsd.js';
 export type { LauncherMetrics, MetricsAttachment, ObservedLauncher, ProcessUsage } from '../metrics/types.js';

@@ -1,4 +1,5 @@
 import type { MetricDefinition, PrometheusForm, StatsdForm, StatsdType } from './definition.js';
+import { USAGE_PHASES } from './usage-phase.js';
 
 const FAST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const SLOW_SECONDS = [0.025, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600];
@@ -62,7 +63,7 @@ const BY_USE = ['tenant', 'label', 'provider', 'phase'] as const;
 /** What all nodes of the installation took since the start of the process: the same on every launcher. */
 const USAGE = {
   nodeSeconds: {
-    help: 'Time of nodes by phase: boot, standby, use, hold; a deletion belongs to the phase before',
+    help: `Time of nodes by phase: ${USAGE_PHASES.join(', ')}; a deletion belongs to the phase before`,
     ...exposed('counter', 'nodepool_node_seconds_total', BY_USE),
   },
   coreSeconds: {
