@@ -6,12 +6,14 @@ export interface Row {
   readonly isComplete: boolean;
 }
 export function rowsOf(schema: object, prefix?: string): Row[];
-/** What a map of the file requires, in words. */
-export interface RequiredKeys {
-  readonly path: string;
-  readonly needs: string;
+/** One item of a list, or a part of one: the key in backticks, and its default in brackets. */
+export interface Entry {
+  readonly name: string;
+  readonly value: string;
+  readonly meaning: string;
 }
-export function requiredOf(schema: object, path?: string): RequiredKeys[];
+export function listOf(entries: readonly Entry[]): string;
+export function driverSections(drivers: readonly { name: string; schema: object }[], common?: readonly Entry[]): string;
 export function listsOf(schemas: {
   topLevel: object;
   provider: object;

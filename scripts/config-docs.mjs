@@ -7,7 +7,7 @@ import { ensureBuilt, root } from './ensure.mjs';
 
 const PAGE = `${root}docs/configuration-reference.md`;
 /** Lines are wrapped at this width. */
-const WIDTH = 120;
+const WIDTH = 140;
 const STYLE = JSON.parse(readFileSync(`${root}.prettierrc.json`, 'utf8'));
 
 /** Entries of a list: each key below a schema, with its default and its meaning. */
@@ -25,47 +25,11 @@ export function rowsOf(schema, prefix = '', required = 'required') {
   return isDescribed ? [...rows, rowOf(`${prefix}.*`, others)] : rows;
 }
 
-/** Keys of a map of which it needs exactly one, or at least one. */
+/** Keys of a map of which it needs exactly one, or at least one: each such list. */
 function choicesOf({ oneOf = [], anyOf = [] }) {
-  const choices = [
-    { text: 'exactly one of', branches: oneOf },
-    { text: 'at least one of', branches: anyOf },
-  ];
-  return choices.flatMap(({ text, branches }) => {
-    const isChoice = branches.length > 0 && branches.every(({ required, properties }) => required && !properties);
-    return isChoice ? [{ text, names: branches.flatMap(({ required }) => required) }] : [];
-  });
-}
-
-/** What each map below a schema requires: its path, and the keys in words. */
-export function requiredOf(schema, path = '') {
-  if (schema.type === 'array') return requiredOf(schema.items ?? {}, `${path}[]`);
-  if (schema.$ref !== undefined) return [];
-  const code = (names) => names.map((name) => `\`${name}\``).join(', ');
-  const needs = [
-    ...(schema.required?.length > 0 ? [code(schema.required)] : []),
-    ...choicesOf(schema).map(({ text, names }) => `${text} ${code(names)}`),
-  ];
-  const own = needs.length > 0 ? [{ path, needs: needs.join('; ') }] : [];
-  const below = Object.entries(schema.properties ?? {});
-  return [...own, ...below.flatMap(([name, value]) => requiredOf(value, path === '' ? name : `${path}.${name}`))];
-}
-
-function requiredList({ topLevel, provider, pool, drivers }) {
-  const pools = { type: 'array', items: { properties: pool, required: ['name'] } };
-  const common = { type: 'array', items: { properties: { ...provider, pools }, required: ['name'] } };
-  const known = requiredOf({ properties: { ...topLevel.properties, providers: common } });
-  const isNew = ({ path, needs }) => !known.some((other) => other.path === path && other.needs === needs);
-  const ofDrivers = drivers.flatMap(({ name, schema }) =>
-    requiredOf(schema, 'providers[]')
-      .filter(isNew)
-      .map(({ path, needs }) => ({ path, needs, driver: name })),
-  );
-  const all = [...known, ...ofDrivers].map(({ path, needs, driver }) => {
-    const of = driver === undefined ? '' : ` (driver ${driver})`;
-    return listItem(`\`${path}\`${of}: ${needs}`);
-  });
-  return all.join('\n');
+  return [oneOf, anyOf]
+    .filter((branches) => branches.length > 0 && branches.every(({ required, properties }) => required && !properties))
+    .map((branches) => ({ names: branches.flatMap(({ required }) => required) }));
 }
 
 /** An item of a list, wrapped; what is in backticks stays in one piece. */
@@ -104,7 +68,7 @@ function defaultOf(schema) {
 function meaningOf(schema) {
   const sentences = [schema.description ?? ''];
   if (schema.enum !== undefined) sentences.push(`One of ${schema.enum.map((name) => `\`${name}\``).join(', ')}`);
-  if (hasSecret(schema)) sentences.push('Secret: redacted everywhere');
+  if (hasSecret(schema)) sentences.push('Secret');
   if (schema['x-restart'] === true) sentences.push('Restart');
   return sentences.filter((sentence) => sentence !== '').join('. ');
 }
@@ -120,17 +84,36 @@ function isComplete(schema, isRequired) {
   );
 }
 
-/** The keys of a schema as a list: key, default, meaning. @param ours - keys that the original does not have, see `x-ours` */
-function list(rows, ours = [], prefix = '') {
+/** The keys of a schema as entries of a list. @param ours - keys that the original does not have, see `x-ours` */
+function entriesOf(rows, ours = [], prefix = '') {
   const marked = ours.map((entry) => `${prefix}${entry}`.split(': '));
-  return rows
-    .map(({ key, value, meaning }) => {
-      const isOurs = marked.some(([place, kind]) => kind === undefined && isBelow(key, place));
-      const kinds = marked.flatMap(([place, kind]) => (kind !== undefined && key === place ? [kind] : []));
-      const also = kinds.map((kind) => `. ${KINDS[kind] ?? `\`${kind}\``}: \\*`).join('');
-      return listItem(`\`${key}\`${isOurs ? ' \\*' : ''}${inBrackets(value)}: ${meaning}${also}`);
+  return rows.map(({ key, value, meaning }) => {
+    const isOurs = marked.some(([place, kind]) => kind === undefined && isBelow(key, place));
+    const kinds = marked.flatMap(([place, kind]) => (kind !== undefined && key === place ? [kind] : []));
+    const also = kinds.map((kind) => `. ${KINDS[kind] ?? `\`${kind}\``}: \\*`).join('');
+    return { name: `\`${key}\`${isOurs ? ' \\*' : ''}`, value: inBrackets(value), meaning: `${meaning}${also}` };
+  });
+}
+
+/** A list of entries: key, default, meaning. Keys of one name and meaning are one item. */
+export function listOf(entries) {
+  const leafOf = ({ name, meaning }) => (meaning.startsWith('Without effect') ? '' : /[^.`]+(?=`)/.exec(name)?.[0]);
+  const groups = groupBy(entries, (entry) => `${leafOf(entry)}\n${entry.meaning}`);
+  return groups
+    .map((group) => {
+      const { value, meaning } = group[0];
+      const isSame = group.every((entry) => entry.value === value);
+      const names = group.map((entry) => `${entry.name}${isSame ? '' : entry.value}`).join(', ');
+      return listItem(`${names}${isSame ? value : ''}: ${meaning}`);
     })
     .join('\n');
+}
+
+/** Groups in the order of their first members. */
+function groupBy(all, nameOf) {
+  const groups = new Map();
+  for (const each of all) groups.set(nameOf(each), [...(groups.get(nameOf(each)) ?? []), each]);
+  return [...groups.values()];
 }
 
 const KINDS = { list: 'A list', required: 'That it may be absent' };
@@ -150,26 +133,53 @@ export function listsOf(schemas) {
   const common = { properties: provider, required: ['name'] };
   const pools = { properties: pool, required: ['name'] };
   return {
-    'required keys': requiredList(schemas),
-    'top level': list(rowsOf({ properties: top }), topLevel['x-ours']),
-    providers: list(
-      [...rowsOf(common, 'providers[]'), ...rowsOf(pools, 'providers[].pools[]')],
-      providerOurs,
-      'providers[].',
+    'top level': listOf(entriesOf(rowsOf({ properties: top }), topLevel['x-ours'])),
+    providers: listOf(
+      entriesOf(
+        [...rowsOf(common, 'providers[]'), ...rowsOf(pools, 'providers[].pools[]')],
+        providerOurs,
+        'providers[].',
+      ),
     ),
-    diskimages: list(rowsOf(diskimages.items, 'diskimages[]'), topLevel['x-ours']),
-    drivers: drivers.map(driverSection).join('\n\n'),
+    diskimages: listOf(entriesOf(rowsOf(diskimages.items, 'diskimages[]'), topLevel['x-ours'])),
+    drivers: driverSections(drivers, entriesOf(rowsOf({ properties: { pools: { items: pools, type: 'array' } } }))),
   };
 }
 
-function driverSection({ name, schema }) {
+/** So many keys that the same drivers have get a section of their own. */
+const SHARED = 3;
+
+/** A section for each driver, and one for drivers that share keys. @param common - entries of all drivers, left out */
+export function driverSections(drivers, common = []) {
+  const isCommon = (entry) => common.some((other) => isSame(entry, other));
+  const entries = drivers.flatMap(({ name, schema }) => {
+    const ours = isAllOurs(name, schema) ? [] : schema['x-ours'];
+    const all = entriesOf(rowsOf(schema), ours).filter((entry) => !isCommon(entry));
+    return all.map((entry) => ({ ...entry, driver: name }));
+  });
+  const shared = new Map();
+  for (const group of groupBy(entries, ({ name, value, meaning }) => `${name}${value}\n${meaning}`)) {
+    const names = group.map(({ driver }) => driver).join(', ');
+    if (group.length > 1) shared.set(names, [...(shared.get(names) ?? []), group]);
+  }
+  const sections = [...shared].filter(([, groups]) => groups.length >= SHARED);
+  const said = new Set(sections.flatMap(([, groups]) => groups.flat()));
+  const ofMany = sections.map(([names, groups]) => `### ${names}\n\n${listOf(groups.map(([entry]) => entry))}`);
+  const ofOne = drivers.map(({ name, schema }) => {
+    const own = entries.filter((entry) => entry.driver === name && !said.has(entry));
+    return `${driverHeader(name, schema)}\n\n${listOf(own)}`;
+  });
+  return [...ofMany, ...ofOne].join('\n\n');
+}
+
+const isSame = (one, other) => ['name', 'value', 'meaning'].every((part) => one[part] === other[part]);
+const isAllOurs = (name, schema) => (schema['x-ours'] ?? []).includes(`driver: ${name}`);
+
+function driverHeader(name, schema) {
   const about = schema.description === undefined ? '' : `${schema.description}. `;
   const readme = `[@nodepool/driver-${name}](../packages/driver-${name}/README.md)`;
-  const { 'x-ours': ours = [] } = schema;
-  const isOurs = ours.includes(`driver: ${name}`);
-  const note = isOurs ? ' The original has no such driver: all its keys are ours \\*.' : '';
-  const rows = rowsOf(schema);
-  return `### ${name}\n\n${about}See ${readme}.${note}\n\n${list(rows, isOurs ? rows.map(({ key }) => key) : ours)}`;
+  const note = isAllOurs(name, schema) ? ' The original has no such driver: all its keys are ours \\*.' : '';
+  return `### ${name}\n\n${about}See ${readme}.${note}`;
 }
 
 /** The page with its lists replaced. @throws {Error} a list has no place in it */

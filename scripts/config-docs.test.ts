@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { driverPackages, renderPage, requiredOf, rowsOf, listsOf } from './config-docs.mjs';
+import { driverPackages, renderPage, rowsOf, listOf, listsOf, driverSections } from './config-docs.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -43,15 +43,43 @@ describe('docs/configuration-reference.md', () => {
       properties: { name: {}, id: {}, ram: {}, flavor: {} },
       ...{ required: ['name'], oneOf: [{ required: ['id'] }, { required: ['ram'] }] },
     };
-    const schema = { properties: { images: { type: 'array', items: image }, other: { properties: { free: {} } } } };
 
-    expect(requiredOf(schema)).toEqual([{ path: 'images[]', needs: '`name`; exactly one of `id`, `ram`' }]);
     expect(rowsOf(image).map(({ key, value }) => [key, value])).toEqual([
       ['name', 'required'],
       ['id', 'required without `ram`'],
       ['ram', 'required without `id`'],
       ['flavor', ''],
     ]);
+  });
+
+  it('says once what keys of one name and meaning are, each with its default where they differ', () => {
+    const entry = (name: string, value: string, meaning: string) => ({ name, value, meaning });
+
+    expect(
+      listOf([
+        entry('`a.port`', ' (default: `1`)', 'Port'),
+        entry('`a.old`', '', 'Without effect'),
+        entry('`b.port` \\*', ' (default: `1`)', 'Port'),
+        entry('`a.age`', ' (default: `1`)', 'Age'),
+        entry('`b.former`', '', 'Without effect'),
+        entry('`b.age`', ' (default: `2`)', 'Age'),
+      ]).split('\n'),
+    ).toEqual([
+      '- `a.port`, `b.port` \\* (default: `1`): Port',
+      '- `a.old`, `b.former`: Without effect',
+      '- `a.age` (default: `1`), `b.age` (default: `2`): Age',
+    ]);
+  });
+
+  it('has each key of each driver in the section of the driver, or in one of drivers that share it', () => {
+    const { drivers } = schemas;
+    const sections = driverSections(drivers).split(/^### /m).slice(1);
+    const missing = drivers.flatMap(({ name, schema }) => {
+      const own = sections.filter((section) => section.split('\n')[0]?.split(', ').includes(name)).join('\n');
+      return rowsOf(schema).flatMap(({ key }) => (own.includes(`\`${key}\``) ? [] : [`${name}: ${key}`]));
+    });
+
+    expect(missing).toEqual([]);
   });
 
   it('says of each key what it is for and what holds without it', () => {
