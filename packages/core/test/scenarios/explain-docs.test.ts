@@ -12,12 +12,11 @@ const isUpdating = process.env['UPDATE_DOCS'] === '1';
 /** The rule whose example the page shows in full. */
 const IN_FULL = 'pool-full';
 
-/** What the page shows of another example: its first line, and the pool for which the rule decides. */
+/** What the page shows of another example: the pool for which the rule decides. */
 function excerptOf(text: string, rule: string): string {
   if (rule === IN_FULL) return `$ nodepool explain ${explainExample(rule).requestId}\n${text}`;
-  const [summary = ''] = text.split('\n');
   const pool = text.split('\n\n').find((part) => part.split('\n')[0]?.endsWith(` (${rule})`));
-  return `${summary}\n${pool?.trimEnd() ?? `no pool with ${rule}`}`;
+  return pool?.trimEnd() ?? `no pool with ${rule}`;
 }
 
 /** The first text block in the section of a rule. */
