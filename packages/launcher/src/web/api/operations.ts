@@ -60,7 +60,7 @@ export function createLauncherApi(sources: LauncherApiSources): ApiPart {
       ...RECORD_SCHEMAS,
       ...TIMELINE_SCHEMAS,
       ...USAGE_SCHEMAS,
-      ...Object.assign({}, ...sources.more.map(({ schemas }) => schemas)),
+      ...Object.fromEntries(sources.more.flatMap(({ schemas }) => Object.entries(schemas))),
       ...(lending && LEASE_SCHEMAS),
       Provider: PROVIDER_SCHEMA,
       Host: HOST_SCHEMA,
