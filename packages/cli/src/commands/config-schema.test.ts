@@ -98,7 +98,7 @@ describe('nodepool config-schema in an editor', () => {
     const shown = await server.hover('labels:\n  - name: a\n    min-re|ady: 1\n');
     const limit = await server.hover(STATIC_PROVIDER.replace('nodes:', 'max-ser|vers: 1\n        nodes:'));
 
-    expect(shown).toContain('Standby nodes to keep');
+    expect(shown).toContain('Free nodes to keep');
     expect(limit).toContain('Ceiling of nodes at a time; 0 switches the pool off. Default: no limit');
   });
 });
